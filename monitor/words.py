@@ -34,6 +34,11 @@ def phase(name: str) -> str:
     return _PHASES.get(name, name)
 
 
+def signed(value: float) -> str:
+    """A change in percent with its sign; one that rounds to nothing is 0."""
+    return "0" if abs(value) < 0.5 else f"{value:+.0f}"
+
+
 def percent(value: float | None) -> str:
     """``46 %``; one decimal below ten percent, so that little is not nothing."""
     if value is None or value != value:

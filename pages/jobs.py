@@ -65,7 +65,7 @@ def board() -> Pace:
     reviewed = {**data.kept_rows(visit.account), **in_view}
     waits = any(known.is_under_way for known in in_view.values()) or not jobs_table.settled(newest.values())
     reads_on = any(known.is_partial for known in in_view.values())
-    glances = data.glances(visit.account, [job for job in found.jobs if jobs_table.is_running(job)])
+    glances = data.glances(visit.account, [job for job in found.jobs if job.is_running])
     table = jobs_table.rows(found.jobs, reviewed, now, order, glances.jobs)
     wanted = jobs_table.wanted_order(found.jobs, reviewed, table)
     if not order and (jobs_table.sorted_by() or jobs_table.is_asked(of) or (not waits and jobs_table.may_move(of))):

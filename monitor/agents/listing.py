@@ -14,7 +14,7 @@ from monitor.agents.shapes import JobRow
 from monitor.archive.document import plain
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.stakes import stakes_usd
-from monitor.diagnose.verdict import Level, by_urgency, is_running, judge, place
+from monitor.diagnose.verdict import Level, by_urgency, judge, place_of
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.source import JobQuery
 from monitor.inert import inert
@@ -124,9 +124,7 @@ def _reviewed(
 def _ordered(found: tuple[JobSummary, ...], told: dict[str, Report | TrainwatchError]) -> list[JobSummary]:
     def rank(job: JobSummary) -> tuple[float, ...]:
         report = told.get(job.name)
-        if not isinstance(report, Report):
-            return place("unreviewed", is_running(job), None, None)
-        return place(judge(report).level, is_running(job), stakes_usd(report), report.cost.usd)
+        return place_of(job, report if isinstance(report, Report) else None)
 
     return sorted(found, key=rank) if told else list(found)
 

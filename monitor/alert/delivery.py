@@ -3,7 +3,6 @@ it still holds for a sink is sent in order, one process at a time, again and aga
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +15,7 @@ from monitor.alert.conditions import Rule
 from monitor.alert.evaluate import Verdict
 from monitor.alert.ledger import COLUMNS, Ledger, Pending, SetAside, durable, trouble_of
 from monitor.alert.locks import Turn, taking_turns
-from monitor.alert.message import Message, id_of, message_from
+from monitor.alert.message import Message, id_of
 from monitor.alert.news import Look, news
 from monitor.alert.sinks import NotSent, Refused, exec_sink, sender
 from monitor.alert.sinks.names import Sink, sink_of
@@ -189,11 +188,7 @@ def _seen(db: sqlite3.Connection) -> Undelivered:
         f"select {', '.join(names)} from deliveries where sent is null and refused is not null order by refused desc"
     )
     rows = [dict(zip(names, row, strict=True)) for row in db.execute(query)]
-    refused = [
-        SetAside(message_from(json.loads(row["message"])), row["sink"], row["trouble"], row["refused"])
-        for row in rows
-        if not trouble_of("deliveries", row)
-    ]
+    refused = [SetAside.of_row(row) for row in rows if not trouble_of("deliveries", row)]
     damaged = [f"row {row[0]} of {row[1]}: {row[2]}" for row in db.execute("select place, origin, why from damaged")]
     return Undelivered(tuple(refused), tuple(damaged))
 

@@ -171,6 +171,11 @@ class SetAside:
     why: str
     at: float
 
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> SetAside:
+        """A row of deliveries."""
+        return cls(message_from(json.loads(row["message"])), row["sink"], row["trouble"], row["refused"])
+
     @property
     def shown(self) -> str:
         """The sink, without what may be secret."""
@@ -347,10 +352,7 @@ class Ledger:
         """All that was set aside and not sent again, the oldest first."""
         with self.change():
             rows = self._sound("deliveries", "where sent is null and refused is not null")
-        return [
-            SetAside(message_from(json.loads(row["message"])), row["sink"], row["trouble"], row["refused"])
-            for row in rows
-        ]
+        return [SetAside.of_row(row) for row in rows]
 
     def try_again(self, aside: SetAside, sinks: Sequence[str], now: float) -> None:
         """A message that was set aside waits again, for these sinks in place of the one it was for, and at once."""

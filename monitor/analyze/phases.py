@@ -26,7 +26,7 @@ from monitor.analyze.checkpoints import Activity
 from monitor.analyze.journal import usual_step_s
 from monitor.analyze.lost import LostWork
 from monitor.analyze.silence import at_work, held_gpus, silence, stands_still
-from monitor.analyze.training_time import BUCKETS, Ending, Ints, Reports, Tail, marks, reports, training
+from monitor.analyze.training_time import BUCKETS, Ending, Ints, Reports, Tail, marks, reports, to_ms, training
 from monitor.analyze.utilization import training_spans
 from monitor.model import ENDED_STATUSES, Bucket, Cost, InstanceGroup, Job, Phase, Price, Run
 
@@ -239,7 +239,7 @@ def phases(
     spans = _joined_spans(_status_spans(job, now))
     told = reports(journal, activities, lost, run.steps)
     restarts = _times(run.events, ("restart", "resume", "first-line"))
-    last_line = None if run.logs.last_line_at is None else _ms(run.logs.last_line_at)
+    last_line = None if run.logs.last_line_at is None else to_ms(run.logs.last_line_at)
     last_training = max((start for name, start, _ in spans if name == "Training"), default=None)
     parts: list[Phase] = []
     for name, start, end in spans:
@@ -348,12 +348,12 @@ def _training(
     spoke = _first_line(run, start, end) if run.logs.complete else None
     begun = start if spoke is None else spoke
     # To the millisecond inside, to the microsecond where it touches its neighbors.
-    low, high = _ms(begun), max(_ms(begun) + 1, _ms(end))
+    low, high = to_ms(begun), max(to_ms(begun) + 1, to_ms(end))
     found = training(run, told, low, high, tail, restarts)
     for kind in ("checkpoint", "evaluation"):
-        spans = ((_ms(one.start), _ms(one.end)) for one in activities if one.kind == kind)
+        spans = ((to_ms(one.start), to_ms(one.end)) for one in activities if one.kind == kind)
         found = found.over(spans, kind, {"productive"})
-    losses = ((_ms(one.start), _ms(one.end)) for one in (lost.losses if lost else ()) if one.start and one.end)
+    losses = ((to_ms(one.start), to_ms(one.end)) for one in (lost.losses if lost else ()) if one.start and one.end)
     found = found.over(losses, "lost-work", {"productive", "slow-excess"})
     names = ["image", *(name for name, _, _ in found.few())]
     inner = [min(max(_moment(b), begun), end) for _, _, b in found.few()]
@@ -371,10 +371,6 @@ def _first_line(run: Run, start: datetime, end: datetime) -> datetime | None:
 def _times(events: pd.DataFrame, kinds: Sequence[str]) -> Ints:
     at = events.loc[events["kind"].isin(kinds), "timestamp"].dropna()
     return np.sort(at.to_numpy("datetime64[ms]").astype(np.int64))
-
-
-def _ms(at: datetime) -> int:
-    return round(1000 * at.timestamp())
 
 
 def _moment(ms: int) -> datetime:

@@ -229,7 +229,7 @@ def reports(journal: pd.DataFrame, spans: Sequence[Activity], lost: LostWork | N
     limit = _limit_ms(usual_ms)
     again = _restarts(rows, at, gap, counts, found.slow_s if found else usual_ms / 1000, lost)
     busy = np.zeros(len(at), dtype=bool)
-    inside = np.searchsorted(at, [_to_ms(span.start) for span in spans], "right")
+    inside = np.searchsorted(at, [to_ms(span.start) for span in spans], "right")
     busy[inside[inside < len(at)]] = True
     ordinary = ~(again | busy)
     ordinary[0] = False
@@ -303,7 +303,7 @@ def _restarts(
         if loss.end is None:
             continue
         # The loss may have been seen by another process, whose clock differs a little.
-        near = int(np.searchsorted(at, _to_ms(loss.end), "right"))
+        near = int(np.searchsorted(at, to_ms(loss.end), "right"))
         window = np.arange(max(0, near - 2), min(len(at), near + 3))
         window = window[fell[window]]
         if len(window):
@@ -359,5 +359,5 @@ def _ms(times: pd.Series) -> Ints:
     return np.asarray(times.to_numpy("datetime64[ms]"), dtype=np.int64)
 
 
-def _to_ms(at: datetime) -> int:
+def to_ms(at: datetime) -> int:
     return round(1000 * at.timestamp())

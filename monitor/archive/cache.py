@@ -32,6 +32,7 @@ from typing import IO, Any, TypeVar
 
 import pandas as pd
 
+from monitor.archive.layout import to_frame
 from monitor.archive.reading import plain, valued
 from monitor.diagnose.verdict import judge
 from monitor.errors import NoData
@@ -360,7 +361,7 @@ def _run(parts: zipfile.ZipFile) -> Run:
         metrics_period_s=head["metrics_period_s"],
         logs=valued(LogCoverage, head["logs"]),
         profiler=valued(ProfilerCoverage, head.get("profiler")),
-        **{name: made(_frame(parts.read(f"{name}.parquet"))) for name, made in _FRAMES.items()},
+        **{name: made(to_frame(parts.read(f"{name}.parquet"))) for name, made in _FRAMES.items()},
     )
 
 
@@ -379,13 +380,6 @@ def _parquet(frame: pd.DataFrame) -> bytes:
     into = BytesIO()
     parquet.write_table(pa.Table.from_pandas(frame, preserve_index=False), into, compression="zstd")
     return into.getvalue()
-
-
-def _frame(data: bytes) -> pd.DataFrame:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    return parquet.read_table(pa.BufferReader(data)).to_pandas(split_blocks=True, self_destruct=True)
 
 
 def _understood(read: Callable[[], _Read]) -> _Read:

@@ -27,12 +27,12 @@ from monitor.cli.options import (
     chosen_cache,
     is_many,
     job_source,
+    own_patterns,
     seconds_of,
 )
 from monitor.cli.output import add_output_options, as_json, deliver, paper_for, progress
 from monitor.cli.thresholds import say_doubts
 from monitor.errors import BadCall, TrainwatchError
-from monitor.parse.user import step_pattern
 from monitor.review import Reviewer
 from monitor.settings import read
 
@@ -198,7 +198,7 @@ def _once(
 
 def _looking(arguments: argparse.Namespace, ledger: Path | None) -> Looking:
     """How the job is looked at, and what is done with a look beside judging it."""
-    extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
+    extra = own_patterns(arguments)
     source, name = job_source(arguments)
     settings = read()
     reviewer = Reviewer(source, name, settings, extra, cache=chosen_cache(arguments, settings))

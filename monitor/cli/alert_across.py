@@ -38,13 +38,20 @@ from monitor.cli.alert_text import (
     undelivered,
 )
 from monitor.cli.alert_watch import SHORTEST_S, is_over
-from monitor.cli.options import chosen_cache, missing_documents, pairs_of, say_missing, seconds_of, sweep_of
+from monitor.cli.options import (
+    chosen_cache,
+    missing_documents,
+    own_patterns,
+    pairs_of,
+    say_missing,
+    seconds_of,
+    sweep_of,
+)
 from monitor.cli.output import Paper, as_json, as_line, deliver, on_screen, paper_for, progress
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.source import JobQuery
 from monitor.model import JobSummary, Report
-from monitor.parse.user import step_pattern
 from monitor.review import Reviewer
 from monitor.review.across import Across, Missing
 from monitor.settings import read
@@ -131,7 +138,7 @@ class Desk:
             return Judged(where, job.name, tuple(Verdict(rule, "no data", why=str(told)) for rule in self._rules))
 
     def _reviewer(self, where: AccountRegion, job: JobSummary) -> Reviewer:
-        extra = (step_pattern(self._arguments.step_regex),) if self._arguments.step_regex else ()
+        extra = own_patterns(self._arguments)
         return Reviewer(self._sweep.source(where), job.name, self.settings, extra, cache=self._cache)
 
 

@@ -16,12 +16,12 @@ from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.evaluate import figure
 from monitor.alert.history import Backtested, BacktestedJob, Said, backtest
 from monitor.alert.message import backtest_document
-from monitor.cli.options import archive_source, chosen_cache, job_source
+from monitor.cli.options import archive_source, chosen_cache, job_source, own_patterns
 from monitor.cli.output import Cell, Column, Paper, as_json, deliver, on_screen, paper_for, table
 from monitor.diagnose.headline import status_word
+from monitor.diagnose.stakes import total_usd
 from monitor.errors import BadCall, CannotDo, NoData, TrainwatchError
 from monitor.fetch.source import JobQuery
-from monitor.parse.user import step_pattern
 from monitor.review import Reviewer
 from monitor.settings import read
 from monitor.words import DASH, count, duration, instant, usd
@@ -89,7 +89,7 @@ def _names(arguments: argparse.Namespace) -> list[str | None]:
 
 
 def _tested(arguments: argparse.Namespace, rules: tuple[Rule, ...], advance: _Advance, place: int) -> BacktestedJob:
-    extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
+    extra = own_patterns(arguments)
     source, name = job_source(arguments)
     settings = read()
     reviewer = Reviewer(source, name, settings, extra, cache=chosen_cache(arguments, settings))
@@ -193,15 +193,10 @@ def _sums(jobs: Sequence[BacktestedJob], rules: Sequence[Rule], paper: Console) 
                 rule.text,
                 f"{len(firsts)} of {count(len(jobs), 'job')}",
                 str(sum(len(tested.said) for tested in over)),
-                usd(_total([said.usd_after for said in firsts])),
-                usd(_total([said.wasted_usd_after for said in firsts])),
+                usd(total_usd(said.usd_after for said in firsts)),
+                usd(total_usd(said.wasted_usd_after for said in firsts)),
             )
         )
     paper.print(Text(f"All {count(len(jobs), 'job')}", "bold"))
     paper.print(table(_SUMS, rows, paper.width))
     paper.print()
-
-
-def _total(amounts: Sequence[float | None]) -> float | None:
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known) if known else None

@@ -22,16 +22,26 @@ from monitor.cli.options import (
     add_cache_option,
     add_command,
     chosen_cache,
+    own_patterns,
     source_of,
 )
-from monitor.cli.output import Column, add_output_options, as_json, deliver, paper_for, progress, table, tell_damage
-from monitor.diagnose.comparison.compare import Comparison, compare, letter, pairs_of
+from monitor.cli.output import (
+    Column,
+    add_output_options,
+    as_json,
+    deliver,
+    paper_for,
+    progress,
+    table,
+    tell_damage,
+    titled,
+)
+from monitor.diagnose.comparison.compare import Comparison, compare, pairs_of
 from monitor.diagnose.comparison.rows import difference_rows, figure_rows, heading, prediction_lines, verdict_lines
-from monitor.diagnose.headline import facts, status_word
+from monitor.diagnose.headline import about
 from monitor.errors import BadCall
 from monitor.export.comparison import markdown
 from monitor.model import Pair, Report
-from monitor.parse.user import step_pattern
 from monitor.review import Progress, Reviewer
 from monitor.review.archived import Source
 from monitor.settings import read
@@ -93,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _reports(arguments: argparse.Namespace, now: datetime, say: Progress) -> list[Report]:
     """Each job reviewed; one that is named twice is read once."""
-    extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
+    extra = own_patterns(arguments)
     settings = read()
     kept = chosen_cache(arguments, settings)
 
@@ -132,32 +142,27 @@ def print_comparison(comparison: Comparison, earlier: Record | None, paper: Cons
     paper.print()
     for place, report in enumerate(comparison.reports):
         paper.print(Text(heading(comparison, place), "bold"))
-        paper.print(Text("   " + " · ".join([status_word(report.job.status), *facts(report)])))
-    _head("What differs", paper)
+        paper.print(Text("   " + about(report)))
+    titled("What differs", paper)
     rows = difference_rows(comparison)
-    names = [letter(place) for place in range(len(comparison.reports))]
+    names = comparison.letters
     if rows:
         _table(("PARAMETER", *names), rows[:_DIFFERENCES_SHOWN], False, paper)
         if len(rows) > _DIFFERENCES_SHOWN:
             paper.print(f"{len(rows) - _DIFFERENCES_SHOWN} more; --format json has all.", style="dim")
     else:
         paper.print("Nothing in the known configuration.")
-    _head("Side by side", paper)
+    titled("Side by side", paper)
     _table(("", *names), figure_rows(comparison), True, paper)
     for note in comparison.notes:
         paper.print(Text(note, "dim"))
     if predicted := prediction_lines(comparison):
-        _head("Predicted and measured", paper)
+        titled("Predicted and measured", paper)
         for sentence in predicted:
             paper.print(Text(sentence))
     if line := record_line(earlier):
         paper.print()
         paper.print(Text(line))
-
-
-def _head(text: str, paper: Console) -> None:
-    paper.print()
-    paper.print(Text(text, "bold"))
 
 
 def _table(titles: Sequence[str], rows: Sequence[Sequence[str]], right: bool, paper: Console) -> None:

@@ -36,15 +36,15 @@ from monitor.cli.options import (
     add_archive_option,
     add_cache_option,
     add_command,
+    add_query_options,
     chosen_cache,
     is_many,
+    query_of,
     refuse_one_account,
 )
 from monitor.cli.output import Column, Paper, add_output_options, as_json, deliver, paper_for, progress, table
 from monitor.diagnose.headline import status_word
-from monitor.errors import BadCall
 from monitor.model import JobSummary
-from monitor.review.across import STATUSES, job_query
 from monitor.review.archived import Source
 from monitor.settings import read
 from monitor.words import count, instant
@@ -91,10 +91,7 @@ def add_to(commands: Any) -> None:
             "jobs --account research --region eu-west-1 --since 7d",
         ),
     )
-    command.add_argument("--status", metavar="S", help=f"only jobs with this status: {', '.join(STATUSES)}, or running")
-    command.add_argument("--name-contains", metavar="T", help="only jobs whose name contains T")
-    command.add_argument("--since", metavar="7d", help="only jobs created within this time: 90m, 12h, 7d, 4w")
-    command.add_argument("--limit", type=int, default=20, metavar="N", help="at most N jobs (default 20)")
+    add_query_options(command, 20)
     command.add_argument("--watch", action="store_true", help="list again and again until Ctrl-C")
     command.add_argument(
         "--interval",
@@ -113,9 +110,7 @@ def add_to(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the list, once or again and again."""
     now = datetime.now(UTC)
-    if arguments.limit < 1:
-        raise BadCall(f"--limit {arguments.limit} lists nothing.", "Give a number of at least 1.")
-    query = job_query(arguments.status, arguments.name_contains, arguments.since, now, arguments.limit)
+    query = query_of(arguments, now)
     if arguments.watch:
         check_watch(arguments)
     if arguments.archive is not None:
@@ -151,7 +146,7 @@ def listed(found: _Listing) -> Listed:
 def _look(arguments: argparse.Namespace, source: Source, cache: Cache | None) -> _Listing:
     """The list and, without another call, what is kept of each job's last review."""
     now = datetime.now(UTC)
-    query = job_query(arguments.status, arguments.name_contains, arguments.since, now, arguments.limit)
+    query = query_of(arguments, now)
     jobs = source.with_instances(source.jobs(query))
     endpoint = source.endpoint()
     verdicts = {job.name: kept_of(cache, endpoint, job) for job in jobs}

@@ -13,16 +13,22 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from monitor.accounts import AccountRegion
 from monitor.archive.cache import KeptVerdict as Kept
 from monitor.archive.document import jobs_document
 from monitor.cli.job_lists import Listed, instances, kept_of, muted_names, ran, verdict_document, verdict_text, watch
-from monitor.cli.options import EXIT_SOME_MISSING, chosen_cache, missing_documents, pairs_of, say_missing, sweep_of
+from monitor.cli.options import (
+    EXIT_SOME_MISSING,
+    chosen_cache,
+    missing_documents,
+    pairs_of,
+    query_of,
+    say_missing,
+    sweep_of,
+)
 from monitor.cli.output import Column, Paper, as_json, deliver, paper_for, progress, table
 from monitor.diagnose.headline import status_word
-from monitor.errors import TrainwatchError
 from monitor.fetch.source import JobQuery
-from monitor.review.across import Across, Placed, Sweep, job_query
+from monitor.review.across import Across, Placed
 from monitor.settings import read
 from monitor.words import count, instant
 
@@ -53,10 +59,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     def look(say: Callable[[str], None] = lambda text: None) -> _Listing:
         now = datetime.now(UTC)
-        query = job_query(arguments.status, arguments.name_contains, arguments.since, now, arguments.limit)
+        query = query_of(arguments, now)
         found = sweep.look(pairs, query, now, say)
         rows = found.rows[: query.limit]
-        endpoints = {where: _endpoint(sweep, where) for where in {row.where for row in rows}}
+        endpoints = {where: sweep.endpoint(where) for where in {row.where for row in rows}}
         return _Listing(found, rows, [kept_of(cache, endpoints[row.where], row.job) for row in rows], query)
 
     if arguments.watch:
@@ -105,13 +111,6 @@ def _listed(seen: _Listing) -> Listed:
 
     troubles = tuple(f"{one.where}: {one.error}" for one in seen.found.missing)
     return Listed(seen.found.at, seen.what, seen.document(), drawn, troubles)
-
-
-def _endpoint(sweep: Sweep, where: AccountRegion) -> str | None:
-    try:
-        return sweep.source(where).endpoint()
-    except TrainwatchError:
-        return None
 
 
 def _documents(rows: Sequence[Placed], verdicts: _Verdicts) -> list[dict[str, Any]]:

@@ -20,11 +20,13 @@ from monitor.alert.conditions import seconds_in
 from monitor.archive.cache import Cache, user_cache
 from monitor.errors import BadCall
 from monitor.fetch.metrics.minute_store import FolderMinutes
-from monitor.fetch.source import Aggregated, JobSource
+from monitor.fetch.source import Aggregated, JobQuery, JobSource
 from monitor.installed import PROGRAM
 from monitor.model import Job
+from monitor.parse.recognise import Recogniser
+from monitor.parse.user import step_pattern
 from monitor.review import Instead, Progress, archived
-from monitor.review.across import Missing, Sweep
+from monitor.review.across import STATUSES, Missing, Sweep, job_query
 from monitor.review.archived import ArchiveSource, Source
 from monitor.settings import Settings, expanded, read
 
@@ -97,6 +99,26 @@ def add_account_options(command: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="an account of the settings file: its role or profile, and its region if it has one",
     )
+
+
+def add_query_options(command: argparse.ArgumentParser, limit: int) -> None:
+    """Which jobs are listed."""
+    command.add_argument("--status", metavar="S", help=f"only jobs with this status: {', '.join(STATUSES)}, or running")
+    command.add_argument("--name-contains", metavar="T", help="only jobs whose name contains T")
+    command.add_argument("--since", metavar="7d", help="only jobs created within this time: 90m, 12h, 7d, 4w")
+    command.add_argument("--limit", type=int, default=limit, metavar="N", help=f"at most N jobs (default {limit})")
+
+
+def query_of(arguments: argparse.Namespace, now: datetime) -> JobQuery:
+    """What these options ask for. BadCall where one of them is wrong."""
+    if arguments.limit < 1:
+        raise BadCall(f"--limit {arguments.limit} lists nothing.", "Give a number of at least 1.")
+    return job_query(arguments.status, arguments.name_contains, arguments.since, now, arguments.limit)
+
+
+def own_patterns(arguments: argparse.Namespace) -> tuple[Recogniser, ...]:
+    """What --step-regex adds to the formats that are read."""
+    return (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
 
 
 def add_job_options(command: argparse.ArgumentParser) -> None:

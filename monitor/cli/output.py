@@ -254,6 +254,12 @@ def tell_damage(*reports: Report) -> None:
                 print(f"trainwatch: {of}{gap.said}", file=sys.stderr)
 
 
+def titled(text: str, paper: Console) -> None:
+    """The title of a part, with a line above it."""
+    paper.print()
+    paper.print(Text(text, "bold"))
+
+
 def paper_for(arguments: argparse.Namespace) -> Paper:
     """What a result for people is drawn on: colors only where it goes to a terminal that wants them."""
     return Paper.for_result(arguments.output is None and sys.stdout.isatty())

@@ -12,14 +12,21 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from monitor.cli.options import add_command, add_job_options, add_large_log_options, chosen_cache, instead, job_source
+from monitor.cli.options import (
+    add_command,
+    add_job_options,
+    add_large_log_options,
+    chosen_cache,
+    instead,
+    job_source,
+    own_patterns,
+)
 from monitor.cli.output import Column, add_output_options, as_json, deliver, paper_for, progress, table
 from monitor.cli.plan_text import markdown, print_plan
 from monitor.diagnose.stakes import usd_per_hour_of_steps
 from monitor.errors import BadCall
 from monitor.fetch.configuration import MP_PARAMETERS, library_of, word
 from monitor.model import Report
-from monitor.parse.user import step_pattern
 from monitor.predict import parameters
 from monitor.predict.parameters import ALIASES_V1, V1, V2, whole_number
 from monitor.predict.presets import PRESETS, Preset, preset
@@ -114,7 +121,7 @@ def _unread(start: Setup, names: tuple[str, ...]) -> Setup:
 
 
 def _reviewed(arguments: argparse.Namespace) -> Report:
-    extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
+    extra = own_patterns(arguments)
     source, name = job_source(arguments)
     settings = read()
     cache = chosen_cache(arguments, settings)

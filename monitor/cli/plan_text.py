@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from monitor.cli.output import Column, table
+from monitor.cli.output import Column, table, titled
 from monitor.cli.report import print_finding
 from monitor.export.markdown import as_code, block, bold, document, heading, joined
 from monitor.export.markdown import table as markdown_table
@@ -45,7 +45,7 @@ def print_plan(name: str, plan: Plan, paper: Console, usd_per_hour: float | None
     _curve(plan, paper)
     _schedules(plan, paper)
     if plan.problems:
-        _head("Risks and unknowns", paper)
+        titled("Risks and unknowns", paper)
     for finding in plan.problems:
         print_finding(finding, paper)
     _snippet(plan, paper)
@@ -72,16 +72,11 @@ def written(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)[:60]
 
 
-def _head(text: str, paper: Console) -> None:
-    paper.print()
-    paper.print(Text(text, "bold"))
-
-
 def _values(plan: Plan, paper: Console) -> None:
     found = rows(plan)
     if not found:
         return
-    _head("Start and change" if plan.asked else "Start", paper)
+    titled("Start and change" if plan.asked else "Start", paper)
     change = [Column("CHANGE", wraps=True)] if plan.asked else []
     columns = [Column("PARAMETER"), Column("START", wraps=True), *change, Column("READ FROM", goes=1, wraps=True)]
     rows_shown = [
@@ -100,7 +95,7 @@ def _memory(plan: Plan, paper: Console) -> None:
     totals = [(name, gib) for name, gib in whole.items() if gib is not None]
     if not memory.components and not totals:
         return
-    _head("GPU memory of the fullest GPU, GiB", paper)
+    titled("GPU memory of the fullest GPU, GiB", paper)
     limit, longest = memory.limit_gib, _bar_width(paper)
     most = max([limit or 0.0, *memory.components.values(), *(gib for _, gib in totals)]) or 1.0
     rows_shown = [(name, gib, "dim" if totals else "") for name, gib in memory.components.items()]
@@ -120,7 +115,7 @@ def _memory(plan: Plan, paper: Console) -> None:
 def _to_fit(plan: Plan, paper: Console) -> None:
     if not plan.to_fit:
         return
-    _head("To make it fit, the cheapest first", paper)
+    titled("To make it fit, the cheapest first", paper)
     columns = [
         Column("CHANGE", wraps=True),
         Column("STEP TIME", right=True),
@@ -138,7 +133,7 @@ def _curve(plan: Plan, paper: Console) -> None:
     points = plan.curve
     if not points or plan.knob is None:
         return
-    _head(f"Along {plan.knob}", paper)
+    titled(f"Along {plan.knob}", paper)
     if len([point for point in points if point.step_time_relative or point.gpu_memory_gib]) < 2:
         paper.print(Text(curve_words(plan)))
         return
@@ -184,7 +179,7 @@ def _schedules(plan: Plan, paper: Console) -> None:
     drawn = [(name, setup, lanes(setup, paper.width - 12)) for name, setup in setups]
     if not any(found for _, _, found in drawn):
         return
-    _head("The pipeline of a step", paper)
+    titled("The pipeline of a step", paper)
     for name, setup, found in drawn:
         if found:
             paper.print(Text(_schedule_words(name, setup)))
@@ -207,7 +202,7 @@ def _schedule_words(name: str, setup: Setup) -> str:
 def _snippet(plan: Plan, paper: Console) -> None:
     if not plan.distribution:
         return
-    _head("For the SageMaker SDK", paper)
+    titled("For the SageMaker SDK", paper)
     if plan.is_rejected:
         paper.print(Text("The library rejects this: fix the problems named above first.", "bold red"))
     for line in snippet(plan):

@@ -29,9 +29,10 @@ from monitor.cli.options import (
     chosen_minutes,
     instead,
     job_source,
+    own_patterns,
 )
-from monitor.cli.output import Column, add_output_options, as_json, deliver, paper_for, progress, table
-from monitor.diagnose.headline import facts, outlook, status_word
+from monitor.cli.output import Column, add_output_options, as_json, deliver, paper_for, progress, table, titled
+from monitor.diagnose.headline import about, outlook
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.diagnose.words.devices import LEFT_OUT
@@ -41,7 +42,6 @@ from monitor.errors import BadCall
 from monitor.export.markdown import markdown
 from monitor.faults import attempt
 from monitor.model import Distribution, Finding, Mute, NodeStats, Report
-from monitor.parse.user import step_pattern
 from monitor.review import Reviewer
 from monitor.review.muted import mutes, with_mutes
 from monitor.settings import read
@@ -68,7 +68,7 @@ _NODES_SHOWN = 16
 
 def print_report(report: Report, paper: Console) -> None:
     paper.print(Text(report.job.name, "bold"))
-    paper.print(" · ".join([status_word(report.job.status), *facts(report)]))
+    paper.print(about(report))
     for clause in outlook(report):
         paper.print(Text(capitalised(clause)))
     for part, draw in (
@@ -107,11 +107,6 @@ def _verdict(report: Report, paper: Console) -> None:
 def _findings(report: Report, paper: Console) -> None:
     for finding in report.findings:
         print_finding(finding, paper, report.muted.get(finding.id))
-
-
-def _head(text: str, paper: Console) -> None:
-    paper.print()
-    paper.print(Text(text, "bold"))
 
 
 def print_finding(finding: Finding, paper: Console, muted: Mute | None = None) -> None:
@@ -156,7 +151,7 @@ def _indented(line: str) -> Padding:
 def _phases(report: Report, paper: Console) -> None:
     if not report.buckets:
         return
-    _head("Where the time went", paper)
+    titled("Where the time went", paper)
     total = sum(bucket.seconds for bucket in report.buckets) or 1.0
     billed = {phase.name for phase in report.phases if phase.billed}
     # As they came, not as they are defined.
@@ -184,7 +179,7 @@ def _steps(report: Report, paper: Console) -> None:
     steps = report.steps
     if steps is None:
         return
-    _head("Steps", paper)
+    titled("Steps", paper)
     of = f"of {count(steps.distinct, 'step')}" if steps.distinct else "without a step's number"
     said = f"{count(steps.count, 'report')} {of}"
     if report.job.instance_count:
@@ -235,7 +230,7 @@ def _nodes(report: Report, paper: Console) -> None:
     columns = [(column, cell) for column, cell in _NODE_COLUMNS if any(cell(node) != DASH for node in shown)]
     if not shown or len(columns) < 3:
         return
-    _head("Nodes", paper)
+    titled("Nodes", paper)
     # The least busy first when not all fit: these are the ones to look at.
     if len(shown) > _NODES_SHOWN:
         shown.sort(key=lambda node: node.gpu_utilization.mean if node.gpu_utilization else 101.0)
@@ -302,7 +297,7 @@ def _span(found: Distribution | None) -> str:
 def _configuration(report: Report, paper: Console) -> None:
     if not report.job.configuration:
         return
-    _head("Configuration", paper)
+    titled("Configuration", paper)
     rows = [(name, str(each.value)[:60], each.read_from) for name, each in report.job.configuration.items()]
     paper.print(table(_SETTING_COLUMNS, rows, paper.width, head="dim"), crop=False)
     if said := hidden_words(report.job):
@@ -356,7 +351,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
+    extra = own_patterns(arguments)
     source, name = job_source(arguments)
     settings = read()
     cache = chosen_cache(arguments, settings)

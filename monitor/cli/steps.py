@@ -12,7 +12,7 @@ import pandas as pd
 from rich.padding import Padding
 from rich.text import Text
 
-from monitor.cli.options import add_command, add_job_options, chosen_cache, job_source
+from monitor.cli.options import add_command, add_job_options, chosen_cache, job_source, own_patterns
 from monitor.cli.output import (
     Column,
     Paper,
@@ -28,7 +28,6 @@ from monitor.diagnose.words.step_readings import explained, reading_words
 from monitor.errors import BadCall, NoData
 from monitor.export.tables import steps_csv, steps_table
 from monitor.model import Report
-from monitor.parse.user import step_pattern
 from monitor.review import Reviewer
 from monitor.settings import read
 from monitor.words import DASH, step_seconds
@@ -73,7 +72,7 @@ def add_to(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    extra = (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
+    extra = own_patterns(arguments)
     source, name = job_source(arguments)
     settings = read()
     cache = chosen_cache(arguments, settings)

@@ -18,20 +18,21 @@ from monitor.cli.options import (
     add_archive_option,
     add_cache_option,
     add_command,
+    add_query_options,
     archive_source,
     chosen_cache,
+    query_of,
     source_of,
 )
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.stakes import stakes_usd
-from monitor.diagnose.verdict import Level, by_urgency, is_running, judge, mean_of, place
+from monitor.diagnose.verdict import Level, by_urgency, judge, mean_of, place_of
 from monitor.diagnose.words.step_readings import came_by
-from monitor.errors import BadCall, CannotDo, TrainwatchError
+from monitor.errors import CannotDo, TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.source import JobQuery
 from monitor.model import JobSummary
 from monitor.review import Snapshot, Watch
-from monitor.review.across import STATUSES, job_query
 from monitor.review.archived import Source
 from monitor.review.log_lines import LogWatch
 from monitor.settings import read
@@ -50,10 +51,7 @@ def add_to(commands: Any) -> None:
         ("top", "top my-training-job", "top --status running --name-contains llama"),
     )
     command.add_argument("job", nargs="?", metavar="JOB", help="open this job: a name, logs:PATH, or archive:PATH")
-    command.add_argument("--status", metavar="S", help=f"only jobs with this status: {', '.join(STATUSES)}, or running")
-    command.add_argument("--name-contains", metavar="T", help="only jobs whose name contains T")
-    command.add_argument("--since", metavar="7d", help="only jobs created within this time: 90m, 12h, 7d, 4w")
-    command.add_argument("--limit", type=int, default=50, metavar="N", help="at most N jobs (default 50)")
+    add_query_options(command, 50)
     add_archive_option(command, "show the jobs of this archive instead of the account's")
     add_cache_option(command)
     add_account_options(command)
@@ -62,9 +60,7 @@ def add_to(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Takes the terminal until it is given back."""
-    if arguments.limit < 1:
-        raise BadCall(f"--limit {arguments.limit} lists nothing.", "Give a number of at least 1.")
-    query(arguments)
+    query_of(arguments, datetime.now(UTC))
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise CannotDo("top needs a terminal to draw on.", "Use report JOB, or jobs --watch.")
     if arguments.archive is not None:
@@ -76,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         source, job = account_source(arguments), None
     settings = read()
     watch = Watch(source, settings=settings, cache=chosen_cache(arguments, settings))
-    board = Board(source, watch, lambda: query(arguments)) if job is None else None
+    board = Board(source, watch, lambda: query_of(arguments, datetime.now(UTC))) if job is None else None
     # Imported late: what draws a whole screen is large.
     from monitor.cli.top_screens import Top
 
@@ -87,11 +83,6 @@ def run(arguments: argparse.Namespace) -> int:
     if top.interrupted:
         raise KeyboardInterrupt
     return 0
-
-
-def query(arguments: argparse.Namespace) -> JobQuery:
-    """What the options ask for as of now. BadCall where one of them is wrong."""
-    return job_query(arguments.status, arguments.name_contains, arguments.since, datetime.now(UTC), arguments.limit)
 
 
 #: The list itself is asked for so often.
@@ -187,10 +178,7 @@ class Board:
 
 
 def _rank(job: JobSummary, snapshot: Snapshot) -> tuple[float, ...]:
-    report = snapshot.report
-    if report is None:
-        return place("unreviewed", is_running(job), None, None)
-    return place(judge(report).level, is_running(job), stakes_usd(report), report.cost.usd)
+    return place_of(job, snapshot.report)
 
 
 def row_of(job: JobSummary, snapshot: Snapshot) -> Row:

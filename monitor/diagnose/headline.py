@@ -46,6 +46,11 @@ def launcher(job: Job) -> str:
     return " on ".join(part for part in (smp, job.launcher or "") if part)
 
 
+def about(report: Report) -> str:
+    """The status and the facts in a line."""
+    return " · ".join([status_word(report.job.status), *facts(report)])
+
+
 def facts(report: Report, where: tzinfo = UTC) -> list[str]:
     """Instances, launcher, start (in the zone ``where``), duration and cost, each where it is known."""
     job = report.job

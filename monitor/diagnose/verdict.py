@@ -16,11 +16,12 @@ from monitor.analyze.cascade import cascade_words
 from monitor.analyze.ending import IDS, ending_of
 from monitor.analyze.failure_causes import reason_of
 from monitor.analyze.mfu import LOW_SHARE
+from monitor.diagnose.stakes import stakes_usd
 from monitor.diagnose.words.devices import unseen
 from monitor.diagnose.words.report import quoted
 from monitor.model import METRICS, Finding, Job, JobSummary, Prediction, Report
 from monitor.model.host_metrics import HOST_METRICS, OF_WORK
-from monitor.words import capitalised, count, duration, percent, step_seconds
+from monitor.words import capitalised, count, duration, percent, signed, step_seconds
 
 #: Metrics come once a minute, and the last ones are left out.
 TOO_SHORT_S = 300
@@ -172,7 +173,7 @@ def _has_metrics(report: Report) -> bool:
 def gain_words(prediction: Prediction) -> str:
     """``Step time -35 % (-35 to -31), peak GPU memory 74 % (41 to 82): model-based, not measured.`` and which model."""
     low, middle, high = prediction.step_time_change_percent
-    words = f"Step time {_signed(middle)} % ({_signed(low)} to {_signed(high)})"
+    words = f"Step time {signed(middle)} % ({signed(low)} to {signed(high)})"
     if prediction.gpu_memory_utilization is not None:
         low, middle, high = prediction.gpu_memory_utilization
         words += ", peak GPU memory "
@@ -192,13 +193,8 @@ def method_words(prediction: Prediction) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _signed(value: float) -> str:
-    """With its sign; none in front of nothing."""
-    return "0" if abs(value) < 0.5 else f"{value:+.0f}"
-
-
 def _middle(prediction: Prediction) -> str:
-    return f"{_signed(prediction.step_time_change_percent[1])} %"
+    return f"{signed(prediction.step_time_change_percent[1])} %"
 
 
 def mean_of(report: Report, metric: str) -> float | None:
@@ -267,17 +263,13 @@ _RECENT = timedelta(days=1)
 _BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
-def is_running(job: JobSummary) -> bool:
-    return job.status in {"InProgress", "Stopping"}
-
-
 def by_urgency(jobs: Iterable[JobSummary], now: datetime) -> list[JobSummary]:
     """In which order jobs are reviewed: those that run first, then those that failed within a day, then the rest as they
     are listed: newest first."""
 
     def rank(job: JobSummary) -> int:
         failed = job.status == "Failed" and now - (job.ended or job.created or _BEGINNING) < _RECENT
-        return 0 if is_running(job) else 1 if failed else 2
+        return 0 if job.is_running else 1 if failed else 2
 
     return sorted(jobs, key=rank)
 
@@ -291,6 +283,13 @@ def place(level: Level, runs: bool, gain_usd: float | None, cost_usd: float | No
     loud = LOUDNESS[level]
     gain = cost_usd if gain_usd is None and level == "critical" else gain_usd
     return (not runs if loud <= LOUDNESS["warning"] else 2), -(gain or 0.0), loud, not runs
+
+
+def place_of(job: JobSummary, report: Report | None) -> tuple[float, ...]:
+    """Where a job of a list stands, which was reviewed or not yet."""
+    if report is None:
+        return place("unreviewed", job.is_running, None, None)
+    return place(judge(report).level, job.is_running, stakes_usd(report), report.cost.usd)
 
 
 #: partial: nothing stands out, but a part that matters could not be seen. unknown: nothing to judge by.

@@ -81,7 +81,7 @@ TABLES: Mapping[str, Callable[[Comparison], str]] = {
 
 
 def markdown(comparison: Comparison, earlier: Record | None) -> str:
-    names = [letter(place) for place in range(len(comparison.reports))]
+    names = comparison.letters
     lines: list[str] = [heading(1, "Comparison"), ""]
     for verdict in verdict_lines(comparison):
         lines += [bold(verdict), ""]

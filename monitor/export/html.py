@@ -33,7 +33,7 @@ from monitor.charts.fleet import owners_bars, owners_frame, weeks_bars, weeks_fr
 from monitor.charts.step_time import work_of
 from monitor.charts.timeline import SIGNS, phase_bar, segments, swim_lanes, unit_of
 from monitor.charts.utilization import POINTS, ROWS, bucket_seconds, columns_for, measured
-from monitor.diagnose.headline import facts, outlook, status_word
+from monitor.diagnose.headline import about, outlook
 from monitor.diagnose.log_places import first_error
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.unlike import odd_nodes
@@ -52,7 +52,7 @@ from monitor.diagnose.words.charts import (
     utilization_said,
 )
 from monitor.diagnose.words.devices import LEFT_OUT
-from monitor.diagnose.words.report import cost_words, fact_value, file_rows, mfu_words, muted_words, when
+from monitor.diagnose.words.report import cost_words, fact_value, file_rows, muted_words, useful_words, when
 from monitor.diagnose.words.step_readings import reading_words
 from monitor.faults import attempt
 from monitor.fleet.facts import WASTE
@@ -161,7 +161,7 @@ def html(report: Report, made_at: datetime, note: str = "") -> str:
     verdict = made("Verdict", lambda: judge(report)) or Verdict("unknown", "The verdict could not be worked out")
     configuration = made("Configuration", lambda: _configuration(report)) or []
     parts: dict[str, Any] = {
-        "head": made("Header", lambda: " · ".join([status_word(report.job.status), *facts(report)])) or "",
+        "head": made("Header", lambda: about(report)) or "",
         "outlook": made("Outlook", lambda: [words.capitalised(clause) for clause in outlook(report)]) or [],
         "rights": made("Missing rights", lambda: of_report(report)) or (),
         "muted": made("Muted findings", lambda: {id: muted_words(mute) for id, mute in report.muted.items()}) or {},
@@ -172,7 +172,7 @@ def html(report: Report, made_at: datetime, note: str = "") -> str:
         "coverage": made("Coverage", lambda: list(_coverage(report))) or [],
     }
     gaps = [gap.said for gap in report.gaps if not gap.action]
-    page = _template().render(
+    page = _template("page").render(
         style=(_HERE / "page.css").read_text(encoding="utf-8"),
         note=note,
         job=report.job,
@@ -199,11 +199,11 @@ def html(report: Report, made_at: datetime, note: str = "") -> str:
 
 
 @cache
-def _template() -> Template:
+def _template(name: str) -> Template:
     environment = Environment(
         loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.get_template("page.html.j2")
+    return environment.get_template(f"{name}.html.j2")
 
 
 def _configuration(report: Report) -> list[tuple[str, str, str]]:
@@ -211,9 +211,7 @@ def _configuration(report: Report) -> list[tuple[str, str, str]]:
 
 
 def _costs(report: Report) -> list[str]:
-    goodput = [] if report.goodput is None else [f"Goodput {words.percent(100 * report.goodput)}."]
-    useful = [] if report.mfu is None else [mfu_words(report.mfu)]
-    return [*goodput, *useful, *(cost_words(report) if report.buckets else [])]
+    return [*useful_words(report), *(cost_words(report) if report.buckets else [])]
 
 
 def _buckets(report: Report) -> list[tuple[str, str, str]]:
@@ -371,7 +369,7 @@ _MOST_OWNERS = 15
 
 
 def fleet_html(report: FleetReport) -> str:
-    page = _fleet_template().render(
+    page = _template("fleet").render(
         style=(_HERE / "page.css").read_text(encoding="utf-8"),
         name=report.window.name,
         archive=f"From the archive {report.archive}",
@@ -401,11 +399,3 @@ def _pictures(report: FleetReport) -> dict[str, str]:
     if len(report.weeks) > 1 and any(row[2] for row in weeks):
         found["uses"] = svg(weeks_bars(weeks_frame(weeks), f"{title} a week"), "weeks")
     return found
-
-
-@cache
-def _fleet_template() -> Template:
-    environment = Environment(
-        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.get_template("fleet.html.j2")

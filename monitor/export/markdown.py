@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from monitor.diagnose.headline import facts, outlook, status_word
+from monitor.diagnose.headline import about, outlook
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
-from monitor.diagnose.words.report import cost_words, hidden_words, mfu_words, muted_words
+from monitor.diagnose.words.report import cost_words, hidden_words, muted_words, useful_words
 from monitor.diagnose.words.step_readings import reading_words
 from monitor.faults import attempt
 from monitor.fleet.report import FleetReport
@@ -135,7 +135,7 @@ def markdown(report: Report) -> str:
 def _header(report: Report) -> list[str]:
     clauses = outlook(report)
     return [
-        " · ".join([status_word(report.job.status), *facts(report)]),
+        about(report),
         "",
         *(broken(capitalised(clause)) for clause in clauses),
         *([""] if clauses else []),
@@ -179,10 +179,8 @@ def _phases(report: Report) -> list[str]:
     if not report.buckets:
         return []
     rows = [(phase(bucket.name), duration(bucket.seconds), usd(bucket.cost_usd)) for bucket in report.buckets]
-    goodput = [] if report.goodput is None else [f"Goodput {percent(100 * report.goodput)}."]
     found = table(("phase", "time", "cost"), rows)
-    useful = [] if report.mfu is None else [mfu_words(report.mfu)]
-    return [heading(2, "Where the time went"), "", *found, "", *goodput, *useful, *cost_words(report), ""]
+    return [heading(2, "Where the time went"), "", *found, "", *useful_words(report), *cost_words(report), ""]
 
 
 def _nodes(report: Report) -> list[str]:

@@ -203,6 +203,10 @@ class JobSummary:
     tags: Mapping[str, str] | None = None
     """None where the list does not tell."""
 
+    @property
+    def is_running(self) -> bool:
+        return self.status in {"InProgress", "Stopping"}
+
     def tag(self, key: str) -> str | None:
         return None if self.tags is None else self.tags.get(key)
 

@@ -141,6 +141,13 @@ class Sweep:
                 known = self._sources.setdefault(where, known)
         return known
 
+    def endpoint(self, where: AccountRegion) -> str | None:
+        """What tells the account of a pair; None where it cannot be reached."""
+        try:
+            return self.source(where).endpoint()
+        except TrainwatchError:
+            return None
+
     def look(
         self,
         pairs: Sequence[AccountRegion],

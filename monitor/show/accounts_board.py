@@ -17,9 +17,8 @@ from monitor.accounts import AccountRegion, chosen
 from monitor.archive.cache import KeptVerdict as Kept
 from monitor.archive.cache import user_cache
 from monitor.diagnose.headline import status_word
-from monitor.diagnose.verdict import is_running
 from monitor.errors import TrainwatchError
-from monitor.review.across import Across, AcrossSnapshot, Missing, Placed, Sweep
+from monitor.review.across import Across, AcrossSnapshot, Missing, Placed
 from monitor.show import address, data
 from monitor.show.drawing import csv_button
 from monitor.show.grid import Column, Row, show_grid
@@ -117,7 +116,7 @@ def board(zone: tzinfo) -> Pace:
 def figures(
     rows: Sequence[Placed], across: Across, pairs: Sequence[AccountRegion], now: datetime
 ) -> tuple[Figure, ...]:
-    running = [row for row in rows if is_running(row.job)]
+    running = [row for row in rows if row.job.is_running]
     failed = [row for row in rows if _failed(row, now)]
     nodes = [row.job.instance_count for row in running]
     down = [one for one in across.missing if one.where in pairs]
@@ -176,7 +175,7 @@ def _pairs() -> tuple[AccountRegion, ...]:
 
 def _urgency(row: Placed, now: datetime) -> tuple[int, float]:
     """What runs, then what failed within a day, then the rest, the newest first."""
-    rank = 0 if is_running(row.job) else 1 if _failed(row, now) else 2
+    rank = 0 if row.job.is_running else 1 if _failed(row, now) else 2
     return rank, -(row.job.created or _BEGINNING).timestamp()
 
 
@@ -193,18 +192,11 @@ def _kept(rows: Sequence[Placed]) -> list[Kept | None]:
     if cache is None:
         return [None for _ in rows]
     sweep = data.across(_pairs()).sweep
-    endpoints = {where: _endpoint(sweep, where) for where in {row.where for row in rows}}
+    endpoints = {where: sweep.endpoint(where) for where in {row.where for row in rows}}
     found = [cache.verdicts.of(endpoints[row.where], row.job.name, row.job.created) for row in rows]
     return [
         one if one is not None and one.status == row.job.status else None for row, one in zip(rows, found, strict=True)
     ]
-
-
-def _endpoint(sweep: Sweep, where: AccountRegion) -> str | None:
-    try:
-        return sweep.source(where).endpoint()
-    except TrainwatchError:
-        return None
 
 
 def _show_missing(missing: Sequence[Missing], now: datetime) -> None:

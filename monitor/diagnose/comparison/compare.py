@@ -83,7 +83,7 @@ def predicted_change(before: Report, after: Report, different: tuple[Difference,
     start = setup_of(before.job)
     change = _aligned(start, setup_of(after.job))
     found = outcome(start, change)
-    changed = {name: (_value(start, name), _value(change, name)) for name in sorted(found.changes)}
+    changed = {name: (start.value(name), change.value(name)) for name in sorted(found.changes)}
     followed = tuple(_followed(before, after))
     by_model = found.step_time_change_pct if changed and found.time.effects else None
     if by_model == (0.0, 0.0, 0.0):
@@ -151,11 +151,6 @@ def _given(job: Job, name: str) -> Any:
         return job.configuration[name].value
     known = setup_of(job).known(name)
     return None if known is None else known.value
-
-
-def _value(setup: Setup, name: str) -> Any:
-    found = setup.values.get(name)
-    return None if found is None else found.value
 
 
 _PRINT = "Print the number and the time of each step in both logs, in a line such as step=120 step_time_s=0.41."
@@ -250,6 +245,11 @@ class Comparison:
             None if steps is None else steps.times_s / scale
             for steps, scale in zip(self.steps, self.scales, strict=True)
         )
+
+    @property
+    def letters(self) -> list[str]:
+        """What the jobs are called beside each other: A, B, …"""
+        return [letter(place) for place in range(len(self.reports))]
 
     @property
     def jobs(self) -> tuple[Job, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from monitor.diagnose.comparison.compare import Comparison, letter
 from monitor.diagnose.comparison.figures import Figures
-from monitor.diagnose.comparison.words import prediction_words, verdict_words
+from monitor.diagnose.comparison.words import listed, prediction_words, verdict_words
 from monitor.diagnose.verdict import has_gpus
 from monitor.model import Report
 from monitor.words import DASH, capitalised, percent, step_seconds, usd
@@ -163,7 +163,7 @@ def _missing(comparison: Comparison) -> Iterator[str]:
     for (words, why), names in by_reason.items():
         together.setdefault((why, tuple(names)), []).append(words)
     for (why, who), figures_words in together.items():
-        yield capitalised(f"{' and '.join(figures_words)} of {_listed(who)}: {why}")
+        yield capitalised(f"{' and '.join(figures_words)} of {listed(who)}: {why}")
     if all(each.scaling_pct is None for each in comparison.figures):
         yield f"Scaling efficiency: {_why_no_scaling(comparison.reports)}."
 
@@ -211,7 +211,3 @@ _NEEDED = (
     _Needed("cost of a step", lambda each: each.usd_per_step, _why_no_cost),
     _Needed("cost of a sample", lambda each: each.usd_per_sample, _why_no_cost_of_a_sample),
 )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

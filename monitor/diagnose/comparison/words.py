@@ -122,7 +122,7 @@ def spread_words(times_s: Sequence[NDArray[np.float64] | None], names: Sequence[
     by_share: dict[str, list[str]] = {}
     for name, each in known:
         by_share.setdefault(percent(100 * float((each < median).mean())), []).append(name)
-    shares = [f"{share} of the steps of {_listed(of)}" for share, of in by_share.items()]
+    shares = [f"{share} of the steps of {listed(of)}" for share, of in by_share.items()]
     return f"{'; '.join(shares)} take less than A's median, {step_seconds(median)}."
 
 
@@ -197,7 +197,7 @@ def came_words(result: Against) -> str:
     return f"{CAME[result.came]}{why[result.came]}"
 
 
-def _listed(parts: Sequence[str]) -> str:
+def listed(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 

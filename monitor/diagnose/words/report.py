@@ -148,6 +148,12 @@ def mfu_words(found: Utilized) -> str:
     return f"MFU {percent(found.mfu_pct)} of the half-precision peak of {found.gpu_model}{usual}. From {found.how}."
 
 
+def useful_words(report: Report) -> list[str]:
+    """Goodput and model FLOP utilization, each where it is known."""
+    goodput = [] if report.goodput is None else [f"Goodput {percent(100 * report.goodput)}."]
+    return [*goodput, *([] if report.mfu is None else [mfu_words(report.mfu)])]
+
+
 def muted_words(mute: Mute, zone: tzinfo = UTC) -> str:
     """``Muted: a disk that we know, since 22 Nov 2026, 14:05 CET, for all runs of bert.``"""
     runs = f", for all runs of {mute.job}" if mute.all_runs else ""

@@ -245,7 +245,7 @@ def show_difference(comparison: Comparison) -> None:
 
 def difference_table(comparison: Comparison) -> pd.DataFrame:
     """Parameter, its value in each job, where these were read."""
-    names = [letter(place) for place in range(len(comparison.reports))]
+    names = comparison.letters
     rows = [
         (*row, _read_from(each, names))
         for row, each in zip(difference_rows(comparison), comparison.different, strict=True)

@@ -111,7 +111,7 @@ def show_figures(comparison: Comparison) -> None:
     if not found:
         st.caption(":material/visibility_off: None of these jobs has a figure to draw.")
         return
-    letters = [letter(place) for place in range(len(comparison.reports))]
+    letters = comparison.letters
     rows = [_row(each) for each in found]
     said = figures_words(found, letters)
     st.markdown(plain(said))
@@ -141,7 +141,7 @@ def show_all_figures(comparison: Comparison) -> None:
 
 def figure_table(comparison: Comparison) -> pd.DataFrame:
     """Name of the figure, then its value in each job, as it is written."""
-    names = [letter(place) for place in range(len(comparison.reports))]
+    names = comparison.letters
     return pd.DataFrame(figure_rows(comparison), columns=["Figure", *names], dtype="str")
 
 
@@ -189,7 +189,7 @@ def show_spread(comparison: Comparison) -> None:
     if not found:
         st.caption(":material/visibility_off: None of these jobs has step times to compare.")
         return
-    letters = [letter(place) for place in range(len(comparison.reports))]
+    letters = comparison.letters
     said = spread_words(_of_same_work(comparison), letters) or (
         f"Step times of {found[0].letter}; there is nothing to compare them with."
         if len(found) == 1

@@ -19,7 +19,7 @@ from monitor.show import address, data
 from monitor.show.address import moment
 from monitor.show.job.header import TILE_HEIGHT_PX, Figure
 from monitor.show.job_choice import the_one
-from monitor.show.jobs.table import REVIEWED, is_running, standing
+from monitor.show.jobs.table import REVIEWED, standing
 from monitor.show.shell import JOB_PAGE
 from monitor.show.trouble import calm
 from monitor.words import DASH, count, usd
@@ -224,7 +224,7 @@ def figures(
     jobs: Sequence[JobSummary], reviewed: Mapping[str, Snapshot], prices: Mapping[str, float], more: bool = False
 ) -> tuple[Figure, ...]:
     """The tiles; ``prices`` are those that a user set, USD per instance-hour. What is not known is said, and is no 0."""
-    running = [job for job in jobs if is_running(job)]
+    running = [job for job in jobs if job.is_running]
     reports = {name: snapshot.report for name, snapshot in reviewed.items() if snapshot.report is not None}
     known = dict(prices)
     for report in reports.values():

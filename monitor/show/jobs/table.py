@@ -20,7 +20,6 @@ from monitor.charts.overview import picture, sparkline
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.verdict import LOUDNESS, Level, judge, mean_of, place
 from monitor.diagnose.verdict import by_urgency as by_urgency
-from monitor.diagnose.verdict import is_running as is_running
 from monitor.diagnose.words.step_readings import came_by
 from monitor.fetch.metrics.hosts import Glance
 from monitor.model import JobSummary, Report, StepStats
@@ -187,7 +186,7 @@ def keep_rows(account: data.Account, snapshots: Mapping[str, Snapshot]) -> None:
 
 def worst_first(jobs: Sequence[JobSummary], reviewed: Mapping[str, RowReview]) -> list[str]:
     def rank(job: JobSummary) -> tuple[float, ...]:
-        found, runs = reviewed.get(job.name, _UNREVIEWED), is_running(job)
+        found, runs = reviewed.get(job.name, _UNREVIEWED), job.is_running
         gain = found.recoverable_usd_per_hour if runs else found.recoverable_usd
         return place(found.standing.level, runs, gain, found.cost_usd)
 
@@ -258,7 +257,7 @@ def _sort(name: str) -> None:
 def _placed(jobs: Sequence[JobSummary], order: Sequence[str]) -> list[JobSummary]:
     """In ``order``, jobs that it lacks first: they are new."""
     places = {name: place for place, name in enumerate(order)}
-    return sorted(jobs, key=lambda job: (places.get(job.name, -1), not is_running(job)))
+    return sorted(jobs, key=lambda job: (places.get(job.name, -1), not job.is_running))
 
 
 def rows(

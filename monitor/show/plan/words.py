@@ -15,7 +15,7 @@ from monitor.predict.outcome import Outcome, what_if
 from monitor.predict.setup import FRAMEWORK_NAMES, Setup
 from monitor.predict.spread import promise_words, weakest
 from monitor.review.planning import Plan
-from monitor.words import DASH, count, percent, sentence, step_seconds, usd
+from monitor.words import DASH, count, percent, sentence, signed, step_seconds, usd
 
 Level = Literal["error", "warning", "success", "info"]
 
@@ -115,7 +115,7 @@ def _advised(plan: Plan) -> str:
     if known is not None and str(known.value) == str(advised.value):
         return ""
     relative = next((point.step_time_relative for point in plan.curve if point.value == advised.value), None)
-    gain = "" if relative is None else f", step time {_signed(100 * (relative - 1))} %"
+    gain = "" if relative is None else f", step time {signed(100 * (relative - 1))} %"
     return f"Advised: {advised.parameter} {value_words(advised.value)}{gain}."
 
 
@@ -130,17 +130,12 @@ def _time(found: Outcome) -> str:
     change = found.step_time_change_pct
     if change is None:
         return "The change in step time is not known"
-    low, middle, high = (_signed(each) for each in change)
+    low, middle, high = (signed(each) for each in change)
     if max(abs(each) for each in change) < 0.05:
         return "Step time unchanged"
     if abs(change[1]) < LITTLE_PCT:
         return f"Step time about the same ({low} to {high} %)"
     return f"Step time {middle} % ({low} to {high})"
-
-
-def _signed(value: float) -> str:
-    """With its sign; no minus in front of nothing."""
-    return "0" if abs(value) < 0.5 else f"{value:+.0f}"
 
 
 def _memory(found: Outcome) -> str:
