@@ -4,14 +4,12 @@ those with the most to save first."""
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from io import StringIO
 from typing import Any
 
 from rich.console import Group
@@ -19,11 +17,12 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from monitor.accounts import AccountRegion
 from monitor.archive.cache import Cache
 from monitor.archive.cache import KeptVerdict as Kept
 from monitor.archive.document import SCHEMA
 from monitor.cli.options import archive_source, seconds_of
-from monitor.cli.output import Column, Paper, as_json, as_line, deliver, on_screen, paper_for, progress, table
+from monitor.cli.output import Column, Paper, as_json, as_line, csv_text, deliver, on_screen, paper_for, progress, table
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.source import JobQuery
@@ -31,7 +30,7 @@ from monitor.model import JobSummary, Mute
 from monitor.review.archived import ArchiveSource, Row, matching
 from monitor.review.muted import is_muted, mutes
 from monitor.terminal import lost_output
-from monitor.words import DASH, clock, count, duration, percent, usd
+from monitor.words import DASH, clock, count, duration, instant, percent, usd
 
 _STYLES = {"critical": "bold red", "warning": "yellow", "healthy": "green"}
 # A verdict on a running job that is older says so.
@@ -74,14 +73,46 @@ def verdict_text(job: JobSummary, kept: Kept | None, at: datetime, muted: bool) 
     return Text(f"{kept.headline}{old}", _STYLES.get(kept.level, ""))
 
 
-def ran(job: JobSummary, at: datetime) -> str:
-    """How long since training started, up to its end."""
-    return duration(((job.ended or at) - job.started).total_seconds() if job.started else None)
+_VERDICT = Column("VERDICT", goes=1, wraps=True, below=True)
+_ACCOUNT = (Column("ACCOUNT"), Column("REGION"))
+_JOB_COLUMNS = (
+    Column("JOB"),
+    *_ACCOUNT,
+    Column("STATUS"),
+    _VERDICT,
+    Column("RAN", goes=2, right=True),
+    Column("INSTANCES", goes=3),
+    Column("CREATED", goes=4),
+)
 
 
-def instances(job: JobSummary) -> str:
-    """``4 x ml.p4d.24xlarge``."""
-    return f"{job.instance_count} x {job.instance_type}" if job.instance_type else DASH
+def job_table(
+    jobs: Sequence[JobSummary],
+    verdicts: Sequence[Kept | None],
+    at: datetime,
+    width: int,
+    where: Sequence[AccountRegion] = (),
+) -> Table:
+    """A row a job, with its account and region where ``where`` tells them; without verdicts where there are none."""
+    left_out = {*(() if where else _ACCOUNT), *(() if any(verdicts) else (_VERDICT,))}
+    shown = [column for column in _JOB_COLUMNS if column not in left_out]
+    muted = muted_names((job.name, kept) for job, kept in zip(jobs, verdicts, strict=True))
+    places: Sequence[AccountRegion | None] = where or [None] * len(jobs)
+    rows = []
+    for job, kept, place in zip(jobs, verdicts, places, strict=True):
+        started_s = ((job.ended or at) - job.started).total_seconds() if job.started else None
+        cells = {
+            "JOB": Text(job.name),
+            "ACCOUNT": Text("" if place is None else place.account.name),
+            "REGION": Text("" if place is None else place.region),
+            "STATUS": Text(status_word(job.status)),
+            "VERDICT": verdict_text(job, kept, at, job.name in muted),
+            "RAN": Text(duration(started_s)),
+            "INSTANCES": Text(f"{job.instance_count} x {job.instance_type}" if job.instance_type else DASH),
+            "CREATED": Text(instant(job.created)),
+        }
+        rows.append([cells[column.title] for column in shown])
+    return table(shown, rows, width)
 
 
 #: Between two looks at the least: each is a call or two, and one more for each new job.
@@ -226,7 +257,7 @@ def run(arguments: argparse.Namespace, query: JobQuery) -> int:
         documents = [_document(row) for row in shown]
         deliver(arguments, as_json({"schema": SCHEMA, "archive": source.label, "jobs": documents}))
     elif arguments.format == "csv":
-        deliver(arguments, _csv(shown))
+        deliver(arguments, csv_text([*_KEYS, *_HOURS], map(_document, shown)))
     else:
         deliver(arguments, _text(arguments, source, shown, found))
     return 0
@@ -251,14 +282,6 @@ def _document(row: Row) -> dict[str, Any]:
     for key in ("created", "ended", "reviewed_at"):
         document[key] = None if document[key] is None else document[key].replace("+00:00", "Z")
     return document
-
-
-def _csv(rows: Sequence[Row]) -> str:
-    out = StringIO()
-    writer = csv.DictWriter(out, [*_KEYS, *_HOURS], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(_document(row) for row in rows)
-    return out.getvalue()
 
 
 def _text(arguments: argparse.Namespace, source: ArchiveSource, rows: Sequence[Row], found: Sequence[Row]) -> Paper:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import csv
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from io import StringIO
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from monitor.archive.cache import Cache
@@ -21,12 +18,9 @@ from monitor.cli.job_lists import (
     SHORTEST_S,
     Listed,
     check_watch,
-    instances,
+    job_table,
     kept_of,
-    muted_names,
-    ran,
     verdict_document,
-    verdict_text,
     watch,
 )
 from monitor.cli.options import (
@@ -42,24 +36,13 @@ from monitor.cli.options import (
     query_of,
     refuse_one_account,
 )
-from monitor.cli.output import Column, Paper, add_output_options, as_json, deliver, paper_for, progress, table
-from monitor.diagnose.headline import status_word
+from monitor.cli.output import Paper, add_output_options, as_json, csv_text, deliver, paper_for, progress
 from monitor.model import JobSummary
 from monitor.review.archived import Source
 from monitor.settings import read
-from monitor.words import count, instant
+from monitor.words import count
 
-_VERDICT = Column("VERDICT", goes=1, wraps=True, below=True)
-_COLUMNS = (
-    Column("JOB"),
-    Column("STATUS"),
-    _VERDICT,
-    Column("RAN", goes=2, right=True),
-    Column("INSTANCES", goes=3),
-    Column("CREATED", goes=4),
-)
-
-_Verdicts = Mapping[str, Kept | None]
+_CSV = ("name", "status", "instance_type", "instance_count", "created", "ended", "verdict", "level", "reviewed_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +50,8 @@ class _Listing:
     """The list as of one moment."""
 
     jobs: tuple[JobSummary, ...]
-    verdicts: _Verdicts
+    verdicts: Sequence[Kept | None]
     at: datetime
-    muted: frozenset[str] = frozenset()
-    """Names of jobs whose verdict is of a finding that this user muted."""
 
 
 def add_to(commands: Any) -> None:
@@ -126,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         deliver(arguments, as_json(_document(found)))
     elif arguments.format == "csv":
-        deliver(arguments, _csv(found))
+        deliver(arguments, csv_text(_CSV, _document(found)["jobs"]))
     else:
         deliver(arguments, _text(arguments, found))
     return 0
@@ -139,7 +120,7 @@ def listed(found: _Listing) -> Listed:
         found.at,
         count(len(found.jobs), "job"),
         _document(found),
-        lambda width: _table(found, width) if found.jobs else nothing,
+        lambda width: job_table(found.jobs, found.verdicts, found.at, width) if found.jobs else nothing,
     )
 
 
@@ -149,25 +130,14 @@ def _look(arguments: argparse.Namespace, source: Source, cache: Cache | None) ->
     query = query_of(arguments, now)
     jobs = source.with_instances(source.jobs(query))
     endpoint = source.endpoint()
-    verdicts = {job.name: kept_of(cache, endpoint, job) for job in jobs}
-    return _Listing(jobs, verdicts, now, muted_names(verdicts.items()))
+    return _Listing(jobs, [kept_of(cache, endpoint, job) for job in jobs], now)
 
 
 def _document(found: _Listing) -> dict[str, Any]:
     document = jobs_document(found.jobs)
-    for row in document["jobs"]:
-        row |= verdict_document(found.verdicts[row["name"]])
+    for row, kept in zip(document["jobs"], found.verdicts, strict=True):
+        row |= verdict_document(kept)
     return document
-
-
-def _csv(found: _Listing) -> str:
-    out = StringIO()
-    rows = _document(found)["jobs"]
-    names = ["name", "status", "instance_type", "instance_count", "created", "ended", "verdict", "level", "reviewed_at"]
-    writer = csv.DictWriter(out, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
 
 
 def _text(arguments: argparse.Namespace, found: _Listing) -> Paper:
@@ -175,23 +145,7 @@ def _text(arguments: argparse.Namespace, found: _Listing) -> Paper:
     if not found.jobs:
         paper.print("No training job matches.")
         return paper
-    paper.print(_table(found, paper.width), crop=False)
-    if not arguments.no_cache and not any(found.verdicts.values()):
+    paper.print(job_table(found.jobs, found.verdicts, found.at, paper.width), crop=False)
+    if not arguments.no_cache and not any(found.verdicts):
         paper.print("No verdicts yet: report JOB reviews one job, the dashboard reviews the newest.", style="dim")
     return paper
-
-
-def _table(found: _Listing, width: int) -> Table:
-    shown = [column for column in _COLUMNS if column is not _VERDICT or any(found.verdicts.values())]
-    rows = []
-    for job in found.jobs:
-        cells = {
-            "JOB": Text(job.name),
-            "STATUS": Text(status_word(job.status)),
-            "VERDICT": verdict_text(job, found.verdicts[job.name], found.at, job.name in found.muted),
-            "RAN": Text(ran(job, found.at)),
-            "INSTANCES": Text(instances(job)),
-            "CREATED": Text(instant(job.created)),
-        }
-        rows.append([cells[column.title] for column in shown])
-    return table(shown, rows, width)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from io import StringIO
 from typing import Any
 
 from rich.table import Table
@@ -15,7 +13,7 @@ from rich.text import Text
 
 from monitor.archive.cache import KeptVerdict as Kept
 from monitor.archive.document import jobs_document
-from monitor.cli.job_lists import Listed, instances, kept_of, muted_names, ran, verdict_document, verdict_text, watch
+from monitor.cli.job_lists import Listed, job_table, kept_of, verdict_document, watch
 from monitor.cli.options import (
     EXIT_SOME_MISSING,
     chosen_cache,
@@ -25,30 +23,17 @@ from monitor.cli.options import (
     say_missing,
     sweep_of,
 )
-from monitor.cli.output import Column, Paper, as_json, deliver, paper_for, progress, table
-from monitor.diagnose.headline import status_word
+from monitor.cli.output import Paper, as_json, csv_text, deliver, paper_for, progress
 from monitor.fetch.source import JobQuery
 from monitor.review.across import Across, Placed
 from monitor.settings import read
-from monitor.words import count, instant
+from monitor.words import count
 
-_VERDICT = Column("VERDICT", goes=1, wraps=True, below=True)
-_COLUMNS = (
-    Column("JOB"),
-    Column("ACCOUNT"),
-    Column("REGION"),
-    Column("STATUS"),
-    _VERDICT,
-    Column("RAN", goes=2, right=True),
-    Column("INSTANCES", goes=3),
-    Column("CREATED", goes=4),
-)
 # Of a CSV, in the order of its columns; a pair that could not be read is a row without a job.
 _CSV = (
     *("account", "region", "name", "status", "instance_type", "instance_count", "created", "ended"),
     *("verdict", "level", "reviewed_at", "team", "project", "not_read"),
 )
-_Verdicts = Sequence[Kept | None]
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -86,7 +71,7 @@ class _Listing:
     found: Across
     rows: Sequence[Placed]
     """As many as are shown."""
-    verdicts: _Verdicts
+    verdicts: Sequence[Kept | None]
     query: JobQuery
 
     @property
@@ -113,7 +98,7 @@ def _listed(seen: _Listing) -> Listed:
     return Listed(seen.found.at, seen.what, seen.document(), drawn, troubles)
 
 
-def _documents(rows: Sequence[Placed], verdicts: _Verdicts) -> list[dict[str, Any]]:
+def _documents(rows: Sequence[Placed], verdicts: Sequence[Kept | None]) -> list[dict[str, Any]]:
     told = jobs_document(tuple(row.job for row in rows))["jobs"]
     return [
         {"account": row.where.account.name, "region": row.where.region}
@@ -125,13 +110,11 @@ def _documents(rows: Sequence[Placed], verdicts: _Verdicts) -> list[dict[str, An
 
 
 def _csv(seen: _Listing) -> str:
-    out = StringIO()
-    writer = csv.DictWriter(out, _CSV, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(_documents(seen.rows, seen.verdicts))
-    for one in missing_documents(seen.found.missing):
-        writer.writerow({"account": one["account"], "region": one["region"], "not_read": one["why"]})
-    return out.getvalue()
+    missing = [
+        {"account": one["account"], "region": one["region"], "not_read": one["why"]}
+        for one in missing_documents(seen.found.missing)
+    ]
+    return csv_text(_CSV, [*_documents(seen.rows, seen.verdicts), *missing])
 
 
 def _text(arguments: argparse.Namespace, seen: _Listing) -> Paper:
@@ -147,24 +130,8 @@ def _text(arguments: argparse.Namespace, seen: _Listing) -> Paper:
 
 
 def _table(seen: _Listing, width: int) -> Table:
-    rows, verdicts, at = seen.rows, seen.verdicts, seen.found.at
-    shown = [column for column in _COLUMNS if column is not _VERDICT or any(verdicts)]
-    muted = muted_names((row.job.name, kept) for row, kept in zip(rows, verdicts, strict=True))
-    lines = []
-    for row, kept in zip(rows, verdicts, strict=True):
-        job = row.job
-        cells = {
-            "JOB": Text(job.name),
-            "ACCOUNT": Text(row.where.account.name),
-            "REGION": Text(row.where.region),
-            "STATUS": Text(status_word(job.status)),
-            "VERDICT": verdict_text(job, kept, at, job.name in muted),
-            "RAN": Text(ran(job, at)),
-            "INSTANCES": Text(instances(job)),
-            "CREATED": Text(instant(job.created)),
-        }
-        lines.append([cells[column.title] for column in shown])
-    return table(shown, lines, width)
+    jobs, where = [row.job for row in seen.rows], [row.where for row in seen.rows]
+    return job_table(jobs, seen.verdicts, seen.found.at, width, where)
 
 
 def _where(found: Across) -> str:

@@ -10,6 +10,7 @@ device that takes text (``/dev/null``, ``/dev/stdout``, ``>(gzip > report.gz)``)
 from __future__ import annotations
 
 import argparse
+import csv
 import hashlib
 import os
 import re
@@ -17,12 +18,12 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import IO, TextIO, TypeVar
+from typing import IO, Any, TextIO, TypeVar
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -252,6 +253,15 @@ def tell_damage(*reports: Report) -> None:
         for gap in report.gaps:
             if gap.what == "archive":
                 print(f"trainwatch: {of}{gap.said}", file=sys.stderr)
+
+
+def csv_text(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows under these names as CSV; what a row lacks is empty."""
+    out = StringIO()
+    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
 
 
 def titled(text: str, paper: Console) -> None:
