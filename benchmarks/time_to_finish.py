@@ -13,9 +13,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pandas as pd
 
-from monitor.analyze.finish import seconds_to_finish
 from monitor.analyze.journal import journal
 from monitor.analyze.lost import LostWork
+from monitor.analyze.step_time import seconds_to_finish
 from monitor.model import events_frame, steps_frame
 
 START = datetime(2026, 3, 4, 8, 0, tzinfo=UTC)

@@ -7,7 +7,7 @@ from statistics import mean
 
 from benchmarks.published.claim import Claim, off_pct, within
 from benchmarks.published.rows import Row, select, shapes
-from monitor.predict.sharding import LINK_EFFICIENCY, STATED_GAIN_PCT, ShardedJob, degree_change_pct, without_nvlink
+from monitor.predict.layout import LINK_EFFICIENCY, STATED_GAIN_PCT, ShardedJob, degree_change_pct, without_nvlink
 
 #: The rows of one table gave the efficiency of a link; the other three tables did not.
 FITTED = "batch sweep"

@@ -13,8 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from monitor.archive.comparison_document import comparison_document
-from monitor.archive.pairs import Record, record, record_line, user_pairs
+from monitor.archive.comparison import Record, comparison_document, record, record_line, user_pairs
 from monitor.aws.calls import metered
 from monitor.cli.options import (
     account_source,

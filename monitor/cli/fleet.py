@@ -33,9 +33,8 @@ from monitor.fleet.report import FleetReport
 from monitor.fleet.sections import COLUMNS, Section, csv_rows, fleet_document, headline, sections
 from monitor.fleet.window import Window
 from monitor.installed import PROGRAM
-from monitor.review.engines import Engine, Local
 from monitor.review.exported import Ask, Reviewed, reviewed
-from monitor.review.exported_tasks import Reach
+from monitor.review.exported_tasks import Engine, Local, Reach
 from monitor.review.fleet_facts import Made, made, owners_of
 from monitor.review.nightly import RULE, message_of
 from monitor.settings import Settings, archive_root, cache_folder, read
@@ -329,7 +328,7 @@ def reviewed_document(found: Reviewed, engine: str) -> dict[str, Any]:
 
 def _engine(arguments: argparse.Namespace) -> Engine:
     if arguments.engine == "spark":
-        from monitor.review.engines import Spark
+        from monitor.review.exported_tasks import Spark
 
         return Spark(arguments.workers)
     return Local(arguments.workers)

@@ -36,7 +36,6 @@ from monitor.analyze import step_time, utilization
 from monitor.analyze.checkpoints import Activity, Span, activities, outside, spans_set_aside
 from monitor.analyze.devices import by_minute
 from monitor.analyze.ending import Ending, ending_of
-from monitor.analyze.finish import seconds_to_finish
 from monitor.analyze.gpu_memory import Fill, fill, memory_peaks
 from monitor.analyze.journal import NanLoss, journal, nan_loss
 from monitor.analyze.lost import LostWork, lost_work
@@ -44,6 +43,7 @@ from monitor.analyze.mfu import Mfu, mfu, parameters
 from monitor.analyze.phases import billing_factor, buckets, cost
 from monitor.analyze.phases import phases as phases_of
 from monitor.analyze.single_gpus import fullest
+from monitor.analyze.step_time import seconds_to_finish
 from monitor.analyze.utilization import Window, in_window, training_spans, work_window
 from monitor.diagnose.stakes import Bill, bill_of
 from monitor.diagnose.words.step_readings import came_by

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
-from monitor.archive.comparison_document import comparison_document
-from monitor.archive.pairs import Record, record_line
+from monitor.archive.comparison import Record, comparison_document, record_line
 from monitor.diagnose.comparison.compare import Comparison, letter
 from monitor.diagnose.comparison.rows import difference_rows, figure_rows, prediction_lines, verdict_lines
 from monitor.diagnose.headline import facts, status_word

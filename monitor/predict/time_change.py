@@ -13,12 +13,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from monitor.predict.layout import checkpointed_layers, in_half_precision, pipeline_of, shape_of, sharding_of
+from monitor.predict.layout import (
+    STATED_GAIN_PCT,
+    ShardedJob,
+    checkpointed_layers,
+    degree_change_pct,
+    in_half_precision,
+    pipeline_of,
+    shape_of,
+    sharding_of,
+    with_nvlink,
+    without_nvlink,
+)
 from monitor.predict.memory import OF_SHARDING
 from monitor.predict.parameters import names
 from monitor.predict.pipeline import MOST_DRAWS, SAMPLE_TOKENS, PipelineSetting, step_time_change_pct
 from monitor.predict.setup import Setup
-from monitor.predict.sharding import STATED_GAIN_PCT, ShardedJob, degree_change_pct, with_nvlink, without_nvlink
 from monitor.predict.spread import NONE, SPREADS, Promise, Range, one_after_the_other, weakest, widened
 
 # What a step does and in which order: the pipeline's simulation answers for these together.

@@ -24,10 +24,11 @@ from monitor.errors import BadCall, CannotDo, TrainwatchError
 from monitor.fetch.exports.job import Description, descriptions, newest
 from monitor.fetch.exports.records import WRITE_TEST, Objects, StoredObject, begun_s, exported, objects_at
 from monitor.model.job import account_of
-from monitor.review.engines import LOST, Engine
 from monitor.review.exported_tasks import (
+    LOST,
     Answers,
     Chunk,
+    Engine,
     JobAnswer,
     JobTask,
     Part,

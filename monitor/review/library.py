@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from monitor.archive.comparison_document import comparison_document
+from monitor.archive.comparison import comparison_document
 from monitor.diagnose.comparison import compare as compared
 from monitor.diagnose.comparison.compare import Comparison
 from monitor.diagnose.comparison.rows import verdict_lines

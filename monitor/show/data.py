@@ -22,7 +22,7 @@ from monitor import settings
 from monitor.accounts import Account as Member
 from monitor.accounts import AccountRegion, chosen
 from monitor.archive.cache import user_cache
-from monitor.archive.pairs import user_pairs
+from monitor.archive.comparison import user_pairs
 from monitor.archive.store import store_of
 from monitor.aws import profiles
 from monitor.aws.clients import Clients

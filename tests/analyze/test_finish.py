@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.time_to_finish import replayed
-from monitor.analyze.finish import FEWEST_GAPS, seconds_to_finish
 from monitor.analyze.journal import journal
 from monitor.analyze.lost import LostWork
+from monitor.analyze.step_time import FEWEST_GAPS, seconds_to_finish
 from monitor.diagnose.rulebook import Case
 from monitor.model import events_frame, steps_frame
 from tests.analyze.test_journal import NONE, told

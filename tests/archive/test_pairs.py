@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.archive.pairs import Pairs, Record, record, record_line, user_pairs
+from monitor.archive.comparison import Pairs, Record, record, record_line, user_pairs
 from monitor.model import Pair, PairSide, came_of
 
 AT = datetime(2026, 3, 4, 8, 0, tzinfo=UTC)

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from benchmarks.hostile.account import NAME, START, OneJob, answer
-from monitor.cli.plan_text import markdown as plan_markdown
+from monitor.cli.plan import markdown as plan_markdown
 from monitor.diagnose.comparison.compare import compare
 from monitor.export.comparison import markdown as comparison_markdown
 from monitor.export.html import html

@@ -21,7 +21,7 @@ import pytest
 from benchmarks.account import Account as Exported
 from benchmarks.account import Job
 from benchmarks.account.exported import export
-from monitor.cli import alert_across, dashboard, jobs, jobs_across, mcp, top
+from monitor.cli import alert_across, dashboard, jobs, mcp, top
 from monitor.cli.main import main, parser
 from monitor.demo import serve as demo
 from monitor.demo.account import Account
@@ -99,15 +99,14 @@ def place(
     monkeypatch.setitem(sys.modules, "monitor.agents.server", agents)
     monkeypatch.setattr(mcp, "check", lambda *given, **named: None)
     # It draws on a terminal alone: tests/cli/test_top.py gives it one.
-    monkeypatch.setattr(top, "run", lambda arguments: 0 if top.query(arguments) else 3)
+    monkeypatch.setattr(top, "run", lambda arguments: 0 if top.query_of(arguments, datetime.now(UTC)) else 3)
     boto3.client("s3").create_bucket(Bucket="my-bucket")
     once = jobs.watch
 
     def stopped(seconds: float) -> None:
         raise KeyboardInterrupt
 
-    for room in (jobs, jobs_across):
-        monkeypatch.setattr(room, "watch", lambda arguments, look: once(arguments, look, stopped))
+    monkeypatch.setattr(jobs, "watch", lambda arguments, look: once(arguments, look, stopped))
     monkeypatch.setattr(alert_across.run_watch_across, "__defaults__", (stopped, lambda: datetime.now(UTC)))
     return tmp_path
 

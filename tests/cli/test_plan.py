@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from monitor.cli.main import main
-from monitor.cli.plan import values_of
-from monitor.cli.plan_text import bar, lanes, print_plan
+from monitor.cli.plan import bar, lanes, print_plan, values_of
 from monitor.predict.presets import preset
 from monitor.predict.setup import setup_from
 from monitor.review.planning import plan, start_from

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from monitor.archive.comparison_document import comparison_document
+from monitor.archive.comparison import comparison_document
 from monitor.diagnose.comparison.comparability import is_batch
 from monitor.diagnose.comparison.compare import compare
 from monitor.model import Parameter, Report, events_frame, steps_frame

@@ -29,9 +29,8 @@ from monitor.fetch.jobs import job_of
 from monitor.model import Job as Described
 from monitor.model import LogPage
 from monitor.review import Reviewer
-from monitor.review.engines import LOST, Local
 from monitor.review.exported import Ask, Reviewed, reviewed
-from monitor.review.exported_tasks import Reach
+from monitor.review.exported_tasks import LOST, Local, Reach
 from monitor.settings import Settings
 from tests.exports.strange import strange
 from tests.fleet.test_facts_of_an_archive import put
@@ -325,7 +324,7 @@ def test_the_engines_leave_the_same_archive(place: Place, tmp_path: Path) -> Non
     pytest.importorskip(
         "pyspark.sql", reason="Spark is not installed (requirements-spark.txt): --engine spark is not tested here"
     )
-    from monitor.review.engines import Spark
+    from monitor.review.exported_tasks import Spark
 
     export(account(ONE), place.logs)
     subscribe(account(TWO, THREE), place.logs, events=500)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.predict.sharding import (
+from monitor.predict.layout import (
     ShardedJob,
     degree_change_pct,
     exposed_s,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from monitor.show.address import length, moment
-from monitor.show.job.chosen_time import written, written_last
+from monitor.show.job.timeline import written, written_last
 
 NOON = datetime(2026, 9, 25, 12, 5, tzinfo=UTC)
 

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from monitor.archive.comparison_document import comparison_document
-from monitor.archive.pairs import Record
+from monitor.archive.comparison import Record, comparison_document
 from monitor.diagnose.comparison.compare import compare
 from monitor.show import data
 from monitor.show.compare import figures as compare_export

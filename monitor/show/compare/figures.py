@@ -10,9 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from monitor.analyze.pace import Floats
-from monitor.archive.comparison_document import comparison_document
+from monitor.archive.comparison import Record, comparison_document, record, record_line
 from monitor.archive.document import as_json, without_trailing_spaces
-from monitor.archive.pairs import Record, record, record_line
 from monitor.charts.comparison import (
     FigureRow,
     PredictionRow,

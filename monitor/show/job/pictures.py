@@ -41,9 +41,7 @@ from monitor.model import MetricName, Report
 from monitor.model.host_metrics import HOST_METRICS
 from monitor.show import address, data
 from monitor.show.drawing import absent, alt_of, draw_frames, head
-from monitor.show.job import chosen_time
-from monitor.show.job.chosen_time import show_overview
-from monitor.show.job.timeline import show_timeline
+from monitor.show.job.timeline import show_overview, show_timeline, within
 from monitor.show.thresholds.crossings import above_words, crossed, crossed_words, kept, lines_of
 from monitor.show.trouble import part, plain
 from monitor.words import count, duration
@@ -156,7 +154,7 @@ def show_pictures(report: Report, zone: tzinfo) -> None:
     def pictures() -> None:
         part(report, "Where the time went", _phases, report)
         part(report, "Overview strip", _strip, report, span, zone)
-        shown, rules = chosen_time.within(span), kept()
+        shown, rules = within(span), kept()
         part(report, "Chart of the step times", show_steps, report, span, shown, rules, zone)
         part(report, "Charts of loss and learning rate", show_losses, report, span, shown, zone)
         full: MetricName = "gpu_memory_utilization" if has_gpus(report) else "memory_utilization"

@@ -1,23 +1,33 @@
-"""The timeline of a job on a page: the chart, what its symbols mean, and the same as a table for other ways of
-reading."""
+"""The timeline of a job on a page, with what its symbols mean and the same as a table; and the part of the time that its charts
+show: it stands in the address, and dragging over a strip of all of the job chooses it.
+
+The charts are built anew for that part: a zoom has finer buckets, and a link restores it.
+"""
 
 from __future__ import annotations
 
-from datetime import tzinfo
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
 
 import pandas as pd
 import streamlit as st
 
 from monitor.analyze.timeline import KINDS, Timeline, closer, timeline
+from monitor.charts import overview
 from monitor.charts import timeline as chart
 from monitor.charts.elements import Span
+from monitor.charts.utilization import instant_of
 from monitor.diagnose.log_places import first_error
 from monitor.diagnose.unlike import odd_nodes
 from monitor.diagnose.words.charts import stretch, timeline_words
 from monitor.model import Report
 from monitor.show import data
-from monitor.show.drawing import absent, alt_of, draw_frames, head
-from monitor.words import DASH, count, zone_name
+from monitor.show.address import length, moment
+from monitor.show.drawing import absent, alt_of, draw_frames, head, with_frames
+from monitor.show.logs import address as log_address
+from monitor.show.shell import LOGS_PAGE
+from monitor.show.trouble import calm, plain
+from monitor.words import DASH, count, duration, zone_name
 
 #: Rows of the table: what troubles a node comes first.
 ROWS = 200
@@ -150,3 +160,174 @@ def _table(found: Timeline, zone: tzinfo) -> None:
 
 def _urgency(kind: str) -> int:
     return -KINDS.index(kind) if kind != "end" else 1
+
+
+FROM, UNTIL, LAST = "from", "until", "last"
+_FORM = "%Y%m%dT%H%M%SZ"
+
+Asked = Span | timedelta
+"""What an address names: a part of the time, or the newest part, of this length."""
+
+
+def written(at: datetime) -> str:
+    """``20260925T120500Z``: no sign that an address would have to escape."""
+    return at.astimezone(UTC).strftime(_FORM)
+
+
+def written_last(lasts: timedelta) -> str:
+    """``15m``, ``90s``."""
+    seconds = round(lasts.total_seconds())
+    return f"{seconds // 60}m" if seconds % 60 == 0 else f"{seconds}s"
+
+
+def asked() -> Asked | None:
+    """The part of the time that the address names; None where it names none. One end alone reaches as far as can be."""
+    if lasts := length(st.query_params.get(LAST)):
+        return lasts
+    start, end = moment(st.query_params.get(FROM)), moment(st.query_params.get(UNTIL))
+    if start is None and end is None:
+        return None
+    start, end = start or datetime.min.replace(tzinfo=UTC), end or datetime.max.replace(tzinfo=UTC)
+    return (start, end) if start < end else None
+
+
+def within(span: Span) -> Span | None:
+    """The part of ``span`` that the address names; None for all of it, and where the two have nothing in common."""
+    part = asked()
+    if isinstance(part, timedelta):
+        part = span[1] - min(part, span[1] - span[0]), span[1]
+    if part is None or part[0] >= span[1] or part[1] <= span[0]:
+        return None
+    found = max(part[0], span[0]), min(part[1], span[1])
+    return None if found == span else found
+
+
+def choose(part: Asked | None) -> None:
+    """Puts a part of the time into the address, or takes it out."""
+    wanted: dict[str, str] = {}
+    if isinstance(part, timedelta):
+        wanted[LAST] = written_last(part)
+    elif part is not None:
+        wanted = {FROM: written(part[0]), UNTIL: written(part[1])}
+    for name in (FROM, UNTIL, LAST):
+        if name not in wanted:
+            st.query_params.pop(name, None)
+    st.query_params.update(wanted)
+
+
+#: The newest parts that a button chooses, where the job is longer.
+LASTS = (timedelta(minutes=15), timedelta(hours=1), timedelta(hours=6))
+#: A drag shorter than this chooses nothing that could be drawn.
+SHORTEST = timedelta(seconds=5)
+_SLOT = "overview-brush"
+
+
+@dataclass(frozen=True, slots=True)
+class _Brush:
+    """One strip in one browser. Who moves the brush leaves the strip as it is; who moves the address gets another."""
+
+    job: str
+    turn: int
+    drawn: Span | None
+    """What was marked when it was first drawn: a part of its specification, so it stays."""
+    asked: Asked | None
+    """What the address said at the last look."""
+
+    @property
+    def key(self) -> str:
+        return f"overview-{self.turn}"
+
+
+def show_overview(
+    report: Report, span: Span, strip: tuple[pd.DataFrame, pd.DataFrame], what: str, percent: bool, zone: tzinfo
+) -> None:
+    """The strip with its brush, what part is shown in words, and the ways back; ``what`` is drawn in it."""
+    part = within(span)
+    lasts = asked()
+    rolling = part is not None and isinstance(lasts, timedelta)
+    # What goes on with the job is drawn as data: a brush stays where it was drawn.
+    brush = _brush(report.job.name, None if rolling else part)
+    with st.container(border=True, gap="xsmall"):
+        st.markdown(f"**{plain(_said(span, part, rolling and report.job.is_running, zone))}**")
+        frames = (*strip, overview.marked(part if rolling else None))
+        drawn = with_frames(
+            ("overview", percent), frames, lambda shown, ends, marked: overview.overview(shown, ends, marked, percent)
+        )
+        st.vega_lite_chart(
+            overview.with_choice(drawn, brush.drawn),
+            key=brush.key,
+            on_select=calm("Choosing a time range", lambda: _moved(brush)),
+            alt=f"{what} over the whole job; the part that the charts below show can also be chosen with the buttons",
+        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            words = f"{what}: median and p10 to p90 of all nodes. Drag to zoom, click outside to reset."
+            st.caption(plain(words), width="stretch")
+            # Below the strip: above it, its own tools would lie over them.
+            if part is not None and not report.archive:
+                to = log_address.link(report.job.name, at=part[0])
+                st.page_link(LOGS_PAGE, label="Logs from this time", icon=":material/article:", query_params=to)
+            _buttons(span, part)
+
+
+def _said(span: Span, part: Span | None, rolls: bool, zone: tzinfo) -> str:
+    whole = duration((span[1] - span[0]).total_seconds())
+    if part is None:
+        return f"The charts below show the whole job, {whole}; times are {zone_name(span[1], zone)}."
+    shown = duration((part[1] - part[0]).total_seconds())
+    if rolls:
+        return f"The charts below show the last {shown}, {stretch(part, zone)}, and keep up with the job."
+    return f"The charts below show {stretch(part, zone)}, {shown} of {whole}."
+
+
+def _buttons(span: Span, part: Span | None) -> None:
+    """The same by keyboard: the newest part, and all of it."""
+    chosen = asked() if part is not None else None
+    for lasts in LASTS:
+        if span[1] - span[0] > lasts:
+            st.button(
+                f"Last {duration(lasts.total_seconds())}",
+                key=f"overview-last-{written_last(lasts)}",
+                on_click=calm("Choosing a time range", choose),
+                args=(lasts,),
+                type="tertiary",
+                disabled=chosen == lasts,
+            )
+    st.button(
+        "Whole job",
+        key="overview-all",
+        on_click=calm("Choosing a time range", choose),
+        args=(None,),
+        icon=":material/zoom_out_map:",
+        type="tertiary",
+        disabled=part is None,
+    )
+
+
+def _brush(job: str, part: Span | None) -> _Brush:
+    """The strip of this session: another where job or address are not what it left them at, or the page is opened anew."""
+    chosen, known = asked(), st.session_state.get(_SLOT)
+    # The frame is drawn in a full run only: whoever comes back to the page finds the brush where the address has it.
+    opened = st.session_state.get("framed") and known is not None and known.drawn != part
+    if known is None or known.job != job or known.asked != chosen or opened:
+        known = _Brush(job, known.turn + 1 if known else 1, part, chosen)
+        st.session_state[_SLOT] = known
+    return known
+
+
+def _moved(brush: _Brush) -> None:
+    """The viewer moved the brush: the address follows, and the strip stays."""
+    ends = st.session_state[brush.key]["selection"].get(overview.CHOICE, {}).get(overview.FIELD)
+    choose(_part(ends))
+    st.session_state[_SLOT] = _Brush(brush.job, brush.turn, brush.drawn, asked())
+
+
+def _part(ends: object) -> Span | None:
+    if not isinstance(ends, list) or len(ends) != 2:
+        return None
+    start, end = (_second(float(edge)) for edge in sorted(ends))
+    return (start, end) if end - start >= SHORTEST else None
+
+
+def _second(ms: float) -> datetime:
+    """To the second: the browser's own figures move by less when its strip is drawn anew."""
+    return instant_of(1000 * round(ms / 1000))
