@@ -22,7 +22,20 @@ Shape = tuple[str, ...]
 """The texts between the numbers, one more than there are numbers."""
 
 # Of one of these every line has a piece that may be learned: it names what training watches, or says that it trains.
-_TRAINING = ("train", "epoch", "optimi", "gradient", "backprop", "sgd", "adam", "learner", "tuning", "обучени", "эпоха")
+_TRAINING = (
+    "train",
+    "epoch",
+    "iteration",
+    "optimi",
+    "gradient",
+    "backprop",
+    "sgd",
+    "adam",
+    "learner",
+    "tuning",
+    "обучени",
+    "эпоха",
+)
 _WORDS = sorted({*_TRAINING, "训练", "訓練", "학습", *LOSS, *LEARNING, *QUALITY})
 _SCAN = BytesAhoCorasick([word.encode() for word in _WORDS], implementation=Implementation.DFA)
 # Short words also stand inside of others, as "acc" does in "access".
