@@ -103,13 +103,16 @@ class Runs:
         widths, values = np.minimum(self.widths, MOST_DIGITS), self.values
         # Nothing, a hundred per cent: what is said there may be another thing.
         kinds = np.where(self._bytes[self.starts] == ord("0"), values != 0, 2 + (values == POWERS[widths - 1]))
-        return 4 * widths + kinds
+        out: Ints = 4 * widths + kinds
+        return out
 
 
 def decimal(mantissa: Ints, decimals: Ints) -> Floats:
     """mantissa / 10^decimals, as the number is read that is printed so: exact as both are."""
-    if not (decimals < 0).any() and len(decimals) and decimals.max() <= MOST_DIGITS:
-        return mantissa / _FLOATS[decimals]
+    out: Floats
+    if len(decimals) and decimals.min() >= 0 and decimals.max() <= MOST_DIGITS:
+        out = mantissa / _FLOATS[decimals]
+        return out
     power = 10.0 ** np.abs(decimals)
-    out: Floats = np.where(decimals >= 0, mantissa / power, mantissa * power)
+    out = np.where(decimals >= 0, mantissa / power, mantissa * power)
     return out
