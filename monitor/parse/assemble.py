@@ -183,6 +183,8 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
         if samples:
             _time_by_size(table, at, samples)
         by_batch(table, at, identity.samples_per_epoch)
+        if name == "stylegan":
+            _by_images(table, at, identity.images_per_step)
         own = put_together(table, said_once(table, joined(table, fitted(table, at))))
         own = in_time(table, numbered(table, by_epoch(table, whole_steps(table, own))))
         reports.add(segments(table, own))
@@ -220,6 +222,17 @@ def _time_by_size(table: Table, at: At, samples_per_step: int) -> None:
     with np.errstate(divide="ignore"):
         by_size = durations(samples_per_step / table.throughput[at])
     table.time_s[at] = np.where(np.isnan(table.time_s[at]), by_size, table.time_s[at])
+
+
+def _by_images(table: Table, at: At, images_per_step: int | None) -> None:
+    """Ticks of some thousand images are as many steps as these make, where it is told how many images a step takes."""
+    each = np.where(np.isnan(table.counter[at]), images_per_step or np.nan, table.counter[at])
+    known = each > 0
+    own, each = at[known], each[known]
+    table.step[own] = np.round(1000 * table.epoch_share[own] / each)
+    with np.errstate(divide="ignore"):
+        table.time_s[own] = durations(each / table.throughput[own])
+    table.counter[at] = table.epoch_share[at] = np.nan
 
 
 def _time_by_run(reports: Reports, mean_step_s: float) -> bool:

@@ -98,11 +98,31 @@ def training_bar(table: Table, at: At, planned_steps: int | None, losses: At, ma
     if chosen is None:
         return _NONE
     name, total = keys[chosen]
-    own = bars[chosen].at[~evaluations(bars[chosen], marks.begins, marks.ends, marks.trained)]
+    runs = [bars[place] for place in _one_after_the_other(table, keys, bars, sure, chosen)]
+    trained = [each.at[~evaluations(each, marks.begins, marks.ends, marks.trained)] for each in runs]
+    own = np.sort(np.concatenate(trained))
     if len(own):
         own = np.sort(np.append(own, at[past_total & (names == name)]))
     says = sure[chosen] or planned_steps == total or len(losses) > 0
     return Bar(own, str(table.texts[name]), total, says, len(bars[chosen].first) > 1)
+
+
+def _one_after_the_other(
+    table: Table, keys: Sequence[tuple[int, float]], bars: Sequence[Runs], sure: Sequence[bool], chosen: int
+) -> list[int]:
+    """The chosen bar and those of its description that end before it begins or begin after its end: the same training,
+    started again with another number of batches."""
+    name = keys[chosen][0]
+    if not sure[chosen] or not table.texts[name]:
+        return [chosen]
+    spans = {
+        place: (int(bars[place].at[0]), int(bars[place].at[-1])) for place, (own, _) in enumerate(keys) if own == name
+    }
+    found = [chosen]
+    for place, (first, last) in spans.items():
+        if place != chosen and all(last < spans[other][0] or spans[other][1] < first for other in found):
+            found.append(place)
+    return found
 
 
 def _named_late(names: NDArray[np.int32], totals: Floats, steps: Floats, nameless: int) -> NDArray[np.int32]:

@@ -244,7 +244,9 @@ def _add_blocks(found: Rows, beside: Table, counted: _Kind, kinds: Sequence[_Kin
         moved = [entry._replace(place=entry.place + 1) for entry in entries]
         head: list[Value] = [int(steps[at]), None if np.isnan(total) else int(total)]
         report = _reading((*own, *moved), [*head, *values], {number + 1: tick for number, tick in ticks.items()})
-        if report is None or (len({entry.place for entry in entries}) < 2 and _tells_nothing(report)):
+        # A part of the loss tells of a report, too, though it is not the loss.
+        few = len({entry.place for entry in entries}) < 2 and all(entry.key.what != "loss" for entry in entries)
+        if report is None or (few and _tells_nothing(report)):
             continue
         time_ms, stamp_ms = beside.time_ms[place], beside.stamp_ms[place]
         readings.append(report)

@@ -23,6 +23,8 @@ _RISES_OF_A_TICKING_CLOCK = 4
 _EVEN = 1.3
 _TICKS_OF_ANOTHER, _TICK_MOSTLY = 0.03, 0.8
 _FAR_INTO_A_RUN_S = 60.0
+# Nobody waits so long for a report, four times running and each time longer.
+_HOURS_S = 3600.0
 # A clock that begins again and again goes from nearly nothing to twice its middle.
 _ALIKE = 1.6
 # So many reports after fewer or more steps than usual show whether a printed time is of them all.
@@ -61,7 +63,9 @@ def is_clock(values: Floats, tick_s: float = 0.0) -> bool:
         if rising_share == 1.0 or (tick_s and int((rises > 0).sum()) >= _RISES_OF_A_TICKING_CLOCK):
             return True
         return rising_share > 0.5 and bool(values[-1] >= 1.5 * values[0])
-    # Out of the middle of a run: large readings that grow by even amounts.
+    # Out of the middle of a run: hours that rise with every report, or large readings that grow by even amounts.
+    if len(rises) >= 3 and rising_share == 1.0 and values[0] >= _HOURS_S:
+        return True
     even = len(rises) >= 3 and rising_share == 1.0 and bool(rises.max() <= _EVEN * rises.min())
     if even and values[0] >= _FAR_INTO_A_RUN_S and values[-1] >= 1.1 * values[0]:
         return True

@@ -247,6 +247,8 @@ def reports(events: Iterable[EventRow]) -> Rows:
         cells = _cells(event.text, sign)
         if len(cells) == len(names) + 1 and sign == " ":
             cells = cells[1:]  # the index of a data frame
+        elif len(cells) < len(names) and sign == " ":
+            cells = _below(header.text, names, event.text)
         if len(cells) != len(names) or step_at < 0 or (step := _step(cells[step_at])) is None:
             continue
         row = {name: value for name, value in zip(names, cells, strict=True) if value not in _NOTHING}
@@ -263,6 +265,21 @@ def reports(events: Iterable[EventRow]) -> Rows:
     _take(table, first, newest, sign)
     _close(found, table)
     return found
+
+
+def _below(header: str, names: Sequence[str], row: str) -> list[str]:
+    """The cells of a row that leaves some empty, by the names that they begin below; none where one begins elsewhere."""
+    begins, at = {}, 0
+    for place, name in enumerate(names):
+        at = header.index(name, at)
+        begins[at] = place
+        at += len(name)
+    cells = [""] * len(names)
+    for match in re.finditer(r"\S+", row):
+        if match.start() not in begins:
+            return []
+        cells[begins[match.start()]] = match[0]
+    return cells
 
 
 def _take(table: list[tuple[EventRow, Reading]], first: EventRow | None, row: dict[str, str], sign: str) -> None:

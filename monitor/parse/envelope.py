@@ -57,12 +57,12 @@ _MOST_PREFIXES = 8
 _WRAPPED = re.compile(r"[\r\x08\x1b]|#0[13]|\]<std|,mpirank:")
 # Characters that a line with a prefix begins with, or a word that it holds early.
 _MAY_HAVE_PREFIX = re.compile(r"20\d\d-|\s*+\[(?:[rR]ank|default|trainer|worker|task|pod/)|ip-|[\w.-]{0,60}?\balgo-\d")
+_BYTES_MAY_HAVE_PREFIX = re.compile(_MAY_HAVE_PREFIX.pattern.encode())
 _FIRST = "2[i \t"
 _CURSOR_UP = "\x1b[A"
 _REDRAW = re.compile(r"[\r\b]+")
 # A bar that goes back to its middle to write its count there.
 _INTO_THE_MIDDLE = re.compile(r"(?<!\x08)\x08{20,}+(?= \d{1,9}/\d{1,9} )")
-_BYTES_INTO_THE_MIDDLE = re.compile(_INTO_THE_MIDDLE.pattern.encode())
 _ZONE = re.compile(r"([+-])(\d\d):?(\d\d)$")
 
 
@@ -143,9 +143,6 @@ def fragments(line: str, plain: bool = False) -> list[Fragment]:
 
 def redraws(line: bytes) -> list[bytes] | None:
     """The same as ``apart`` for the usual line: redraws behind one MPI tag or none, each as it is; None for others."""
-    if b"#0" in line:
-        for octal, byte in _OCTAL_BYTES:
-            line = line.replace(octal, byte)
     if line[:1] == b"\x1b" and line.endswith(_RESET.encode()) and (colour := _BYTES_OF_COLOUR.match(line)) is not None:
         line = line[colour.end() : -len(_RESET)]
     head, text = b"", line
@@ -157,8 +154,6 @@ def redraws(line: bytes) -> list[bytes] | None:
         head, text = line[:end], line[end:]
     if b"]<std" in text or b",mpirank:" in text:
         return None
-    if b"\b" in text:
-        text = _BYTES_INTO_THE_MIDDLE.sub(b"", text).replace(b"\b", b"\r")
     escapes = b"\x1b" in text
     if text[:1] in b"2[i \t\x1b" or b"algo-" in text[:80]:
         begun = text[:_HEAD].decode("latin-1")
@@ -258,6 +253,20 @@ def without_octal(text: str) -> str:
         for octal, character in _OCTAL.items():
             text = text.replace(octal, character)
     return text
+
+
+def without_octal_bytes(data: bytes) -> bytes:
+    """The same of bytes."""
+    for octal, byte in _OCTAL_BYTES:
+        data = data.replace(octal, byte)
+    return data
+
+
+def may_have_prefix(data: bytes, at: int) -> bool:
+    """Whether what stands there may be a label or a time that was put in front of a line."""
+    if data[at : at + 1] == b"\x1b":
+        data, at = _BYTES_OF_COLOUR.sub(b"", data[at : at + _HEAD]), 0
+    return _BYTES_MAY_HAVE_PREFIX.match(data, at) is not None
 
 
 def without_escapes(text: str) -> str:

@@ -25,9 +25,9 @@ from monitor.parse.rows import EventRow
 MOST_ALIKE = 4_000
 #: ... and so many in all; each takes about a kilobyte by the time it is judged.
 MOST_EVENTS = 50_000
-# What NCCL prints for every channel of every rank, at worst a line in five of a log, and bars of generations: kept once for
-# each writer and text.
-_SAID_ONCE = frozenset({"transport", "inference"})
+#: What NCCL prints for every channel of every rank, at worst a line in five of a log, bars of generations, and how an epoch
+#: went, which a bar may show with each redraw: kept once for each writer and text.
+SAID_ONCE = frozenset({"transport", "inference", marks.EPOCH_TOLD})
 # They mark the begin or the end of something. Those of one span stand for one where the next is so many times as far away.
 _MARKS = frozenset(["checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end"])
 _FAR = 10
@@ -88,7 +88,7 @@ class EventRows:
         return +out
 
     def _left_out(self, pair: tuple[str, str]) -> int:
-        return 0 if pair[1] in _SAID_ONCE | _SAMPLED else self._read[pair] - len(self._rows[pair])
+        return 0 if pair[1] in SAID_ONCE | _SAMPLED else self._read[pair] - len(self._rows[pair])
 
     def _left_out_of_spans(self, pair: tuple[str, str]) -> Iterator[EventRow]:
         spans = self._spans.get(pair, {})
@@ -111,7 +111,7 @@ class EventRows:
         """Of more events of one kind on a page, all worded alike, as many of the first and of the last tell all that is kept;
         None where each counts.
         """
-        return None if kind in _EACH | _MARKS | _SAID_ONCE else self._most_of(kind)
+        return None if kind in _EACH | _MARKS | SAID_ONCE else self._most_of(kind)
 
     def add_all(self, rows: Iterable[EventRow], of: int = 0) -> None:
         """Adds events of one kind and stream; so many ``of`` which they are some, if there were more."""
@@ -144,10 +144,10 @@ class EventRows:
 
     def _thin_one(self, pair: tuple[str, str], most: int) -> None:
         before = rows = self._rows[pair]
-        if pair[1] in _SAID_ONCE:
+        if pair[1] in SAID_ONCE:
             rows = _once(rows, lambda row: (row.rank, row.host, row.text), min)
         # Where some were left out of a part there may be room; which are kept must not hang on that.
-        if len(rows) > most or (pair[1] not in _MARKS | _SAID_ONCE and self._read[pair] > most):
+        if len(rows) > most or (pair[1] not in _MARKS | SAID_ONCE and self._read[pair] > most):
             if pair[1] in _MARKS:
                 spans = self._spans.setdefault(pair, {})
                 rows = _merged(rows, spans, most, keeps_last=pair[1].endswith("-end"))

@@ -140,6 +140,8 @@ _FACTS = Table(
         ),
         # Keras says so where its bars count them.
         event("samples-per-epoch", "Train on ", r"^\s*+Train on (?P<said>\d{1,12}) samples\b", said),
+        # Options as JSON, one on a line: NVIDIA's models count images.
+        event("images-per-step", '  "batch_size": ', r'^ {2}"batch_size": (?P<said>\d{1,6}),?\s*$', said),
         # A script's arguments, all on a line or one on each. Of several GPUs that are counted it is the size of one's.
         event(
             "samples-per-process",

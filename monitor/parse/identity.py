@@ -42,6 +42,8 @@ class Identity:
     """As many as Keras says that it trains on: its bars count samples then."""
     samples_per_process: int | None = None
     """A script's batch_size: what one step of a process with one GPU takes."""
+    images_per_step: int | None = None
+    """The batch_size among the options that a program prints as JSON: of the whole job where those are NVIDIA's models."""
     accumulation: int | None = None
     """Micro-batches that one optimizer step takes, where the log says it and never another."""
     mean_step_s: float | None = None
@@ -95,6 +97,7 @@ def identify(events: Sequence[EventRow]) -> Identity:
     per_epoch = _counts(events, "steps-per-epoch")
     samples = _counts(events, "samples-per-step")
     of_process = _counts(events, "samples-per-process")
+    images = _counts(events, "images-per-step")
     host_type, host_group = _groups(environment)
     merged = frozenset(stream for stream, said in speakers.items() if len(said) > 1)
     return Identity(
@@ -110,6 +113,7 @@ def identify(events: Sequence[EventRow]) -> Identity:
         samples_per_step=samples[-1] if samples else None,
         samples_per_epoch=frozenset(_counts(events, "samples-per-epoch")),
         samples_per_process=of_process[0] if len(set(of_process)) == 1 else None,
+        images_per_step=images[0] if len(set(images)) == 1 else None,
         accumulation=_accumulation(events),
         mean_step_s=_mean_step_s(events),
         stream_rank_host=maps if len(maps) > 1 else {},

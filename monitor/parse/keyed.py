@@ -19,6 +19,7 @@ Bytes = NDArray[np.uint8]
 
 #: More digits are no whole number that a float holds.
 MOST_DIGITS = 15
+CLASSES = 4 * (MOST_DIGITS + 1)
 # What a key has for each of these, and for their runs: numbers below _RUNS. A block of a bar is 0, a digit 1.
 _DRAWN = b" #=-.*_"
 _DIGIT, _RUNS = 1, 2 + len(_DRAWN)
@@ -31,7 +32,11 @@ _BLOCK = b"\xe2"
 _HEX = re.compile(
     rb"\x01x[\x01a-f]+|(?<![\x01\w])[\x01a-f]*(?:[a-f]\x01|\x01[a-f])(?:\x01[a-f]|[a-f]\x01|[\x01a-f]){2,}(?![\x01\w])"
 )
-_POWERS = 10 ** np.arange(19, dtype=np.int64)
+#: Of ten.
+POWERS = 10 ** np.arange(MOST_DIGITS + 1, dtype=np.int64)
+_FLOATS = POWERS.astype(float)
+# Of longer runs two are told apart by so many digits.
+_MOST_READ = 40
 
 
 def keys(page: bytes) -> bytes:
@@ -84,24 +89,30 @@ class Runs:
     @cached_property
     def values(self) -> Ints:
         """Each as a whole number; of more than 18 digits it is none."""
-        if not len(self.starts):
-            return np.empty(0, np.int64)
-        begins = np.cumsum(self.widths) - self.widths
-        within = np.arange(int(self.widths.sum())) - np.repeat(begins, self.widths)
-        digits = self._bytes[np.repeat(self.starts, self.widths) + within] - ord("0")
-        behind = np.minimum(np.repeat(self.widths, self.widths) - 1 - within, 18)
-        out: Ints = np.add.reduceat(digits * _POWERS[behind], begins)
+        out = self._bytes[self.starts].astype(np.int64) - ord("0")
+        left, place = np.flatnonzero(self.widths > 1), 1
+        while len(left) and place < _MOST_READ:
+            out[left] = 10 * out[left] + (self._bytes[self.starts[left] + place] - ord("0"))
+            place += 1
+            left = left[self.widths[left] > place]
         return out
 
     @cached_property
-    def zero_first(self) -> NDArray[np.bool_]:
-        """Whether the first digit is a zero."""
-        out: NDArray[np.bool_] = self._bytes[self.starts] == ord("0")
+    def classes(self) -> Ints:
+        """Of each how long it is, and whether it is nothing, begins with a zero, or is a power of ten: below CLASSES."""
+        widths, values = np.minimum(self.widths, MOST_DIGITS), self.values
+        # Nothing, a hundred per cent: what is said there may be another thing.
+        kinds = np.where(self._bytes[self.starts] == ord("0"), values != 0, 2 + (values == POWERS[widths - 1]))
+        out: Ints = 4 * widths + kinds
         return out
 
 
 def decimal(mantissa: Ints, decimals: Ints) -> Floats:
     """mantissa / 10^decimals, as the number is read that is printed so: exact as both are."""
+    out: Floats
+    if len(decimals) and decimals.min() >= 0 and decimals.max() <= MOST_DIGITS:
+        out = mantissa / _FLOATS[decimals]
+        return out
     power = 10.0 ** np.abs(decimals)
-    out: Floats = np.where(decimals >= 0, mantissa / power, mantissa * power)
+    out = np.where(decimals >= 0, mantissa / power, mantissa * power)
     return out

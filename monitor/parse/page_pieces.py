@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from monitor.model import LogPage
-from monitor.parse.envelope import apart, redraws
+from monitor.parse.envelope import (
+    apart,
+    may_have_prefix,
+    redraws,
+    without_escapes,
+    without_octal_bytes,
+)
 from monitor.parse.keyed import Bytes, Ints
 
 # A line that is longer holds hundreds of redraws at best; what lies beyond is not read.
 LONGEST_LINE = 1 << 20
 # A tag that ends further in, behind a color, stands behind other words.
 _FURTHEST_TAG = 34
+# A host's name that begins further in is no prefix.
+_FURTHEST_HOST = 80
+_BACK, _FEED, _RETURN, _ESCAPE, _COLON, _TAG_END = b"\b\n\r\x1b:>"
+_SPACE = 32
+_MAY_LABEL, _BEFORE_NOTHING = np.zeros((2, 256), bool)
+_MAY_LABEL[list(b"2[i \t\x1b")] = True
+_BEFORE_NOTHING[list(b" \t\x0b\x0c\x1b")] = True
+_SHORT, _LOOKED_AHEAD = 200, 4
+# A bar that goes back to its middle to write its count there.
+_LONG_WAY_BACK, _COUNT = 20, re.compile(rb" \d{1,9}/\d{1,9} ")
 # Without these a line has no wrapping but tags and labels.
 _CONTROLS = (b"\r", b"\b", b"\x1b", b"#0")
 
@@ -48,44 +65,113 @@ class Pieces:
 
 def pieces_of(page: LogPage) -> Pieces:
     """The page cut where a line holds redraws, or words of several processes."""
-    wrapped = _wrapped(page.data, page.ends).tolist()
-    if not wrapped:
-        return Pieces(page.data, page.ends, np.arange(page.count), np.zeros(page.count, np.int64))
-    lines = page.data.split(b"\n")
-    found: list[bytes] = []
-    counts = np.ones(len(lines), np.int64)
-    begun = 0
-    for at in wrapped:
-        found += lines[begun:at]
-        begun = at + 1
-        line = lines[at][:LONGEST_LINE]
-        if (cut := redraws(line)) is None:
-            cut = [piece.encode("utf-8", "replace") for piece in apart(line.decode("utf-8", "replace"))]
-        found += cut
-        counts[at] = len(cut)
-    found += lines[begun:]
-    data = b"\n".join(found)
-    line = np.repeat(np.arange(len(lines)), counts)
-    ends = np.cumsum([len(piece) + 1 for piece in found]) - 1 if found else np.empty(0, np.int64)
-    return Pieces(data, ends, line, np.arange(len(line)) - np.repeat(np.cumsum(counts) - counts, counts))
+    data, ends = _unescaped(page.data), page.ends
+    if data is not page.data:
+        ends = np.append(np.flatnonzero(np.frombuffer(data, np.uint8) == _FEED), len(data))
+    wrapped, others = _wrapped(data, ends)
+    if len(others):
+        lines = data.split(b"\n")
+        for at in others.tolist():
+            lines[at] = b"\r".join(_cut(lines[at][:LONGEST_LINE]))
+        data = b"\n".join(lines)
+        ends = np.cumsum([len(line) + 1 for line in lines]) - 1
+    if not len(wrapped):
+        return Pieces(data, ends, np.arange(page.count), np.zeros(page.count, np.int64))
+    return _at_returns(data, ends, wrapped)
 
 
-def _wrapped(data: bytes, ends: Ints) -> Ints:
-    """The lines to be cut."""
+def _unescaped(data: bytes) -> bytes:
+    """The page with carriage returns alone between redraws, whatever a program or a copy has there, and none before the first."""
     page = np.frombuffer(data, np.uint8)
-    found = [_places(page, mark) for mark in (b"\r", b"\b") if mark in data]
-    if found and b"\r" in data:
-        # At the end of a line it is that of another system.
-        found[0] = found[0][~np.isin(found[0] + 1, ends, assume_unique=True)]
-    if b"#0" in data:
-        found += [_places(page, mark) for mark in (b"#01", b"#03")]
-    lines = [np.searchsorted(ends, at) for at in found]
+    if len(_places(page, b"#0")):
+        data = without_octal_bytes(data)
+        page = np.frombuffer(data, np.uint8)
+    backs, returns = np.flatnonzero(page == _BACK), np.flatnonzero(page == _RETURN)
+    if not len(backs) and not len(returns):
+        return data
+    keep = np.ones(len(page), bool)
+    if len(backs):
+        begins, ends = backs[np.diff(backs, prepend=-2) > 1], backs[np.diff(backs, append=len(page) + 1) > 1] + 1
+        page = page.copy()
+        page[backs] = _RETURN
+        keep[backs] = False
+        middle = (ends - begins >= _LONG_WAY_BACK) & (page.take(ends, mode="clip") == _SPACE)
+        for at in np.flatnonzero(middle).tolist():
+            middle[at] = _COUNT.match(data, int(ends[at])) is not None
+        keep[begins[~middle]] = True
+        returns = np.append(returns, begins)
+    before = page.take(returns - 1, mode="wrap")
+    is_first = (
+        (returns == 0) | (before == _FEED) | ((before == _COLON) & (page.take(returns - 2, mode="wrap") == _TAG_END))
+    )
+    keep[returns[is_first]] = False
+    return data if keep.all() and not len(backs) else page[keep].tobytes()
+
+
+def _cut(line: bytes) -> list[bytes]:
+    cut = redraws(line)
+    return (
+        [piece.encode("utf-8", "replace") for piece in apart(line.decode("utf-8", "replace"))] if cut is None else cut
+    )
+
+
+def _wrapped(data: bytes, ends: Ints) -> tuple[Ints, Ints]:
+    """(the lines to be cut, those of them that are not cut at their returns alone)."""
+    page = np.frombuffer(data, np.uint8)
+    returns = _places(page, b"\r") if b"\r" in data else np.empty(0, np.int64)
+    # At the end of a line it is that of another system.
+    found = [np.searchsorted(ends, returns[~np.isin(returns + 1, ends, assume_unique=True)])]
+    tagged = np.empty(0, np.int64)
     if b"]<std" in data or b",mpirank:" in data:
         tags = np.concatenate([_places(page, b"]<std"), _places(page, b",mpirank:")])
-        of = np.searchsorted(ends, tags)
-        far = tags - np.where(of > 0, ends[of - 1] + 1, 0) > _FURTHEST_TAG
-        lines.append(of[far])
-    return np.unique(np.concatenate(lines)) if lines else np.empty(0, np.int64)
+        tagged = np.searchsorted(ends, tags)
+        found.append(tagged[tags - np.where(tagged > 0, ends[tagged - 1] + 1, 0) > _FURTHEST_TAG])
+    wrapped = np.unique(np.concatenate(found))
+    starts = np.where(wrapped > 0, ends[wrapped - 1] + 1, 0)
+    others = np.isin(wrapped, tagged) | (ends[wrapped] - starts > LONGEST_LINE)
+    first = page.take(starts, mode="clip")
+    for at in np.flatnonzero(_MAY_LABEL[first] & ~others).tolist():
+        others[at] = may_have_prefix(data, int(starts[at]))
+    if b"algo-" in data:
+        of = _places(page, b"algo-")
+        of = of[of - np.where((line := np.searchsorted(ends, of)) > 0, ends[line - 1] + 1, 0) < _FURTHEST_HOST]
+        others |= np.isin(wrapped, np.searchsorted(ends, of))
+    return wrapped, wrapped[others]
+
+
+def _at_returns(data: bytes, ends: Ints, wrapped: Ints) -> Pieces:
+    """The pieces of lines between their carriage returns, without those in which nothing is to be seen."""
+    page = np.frombuffer(data, np.uint8).copy()
+    is_cut = np.zeros(len(ends), bool)
+    is_cut[wrapped] = True
+    returns = np.flatnonzero(page == _RETURN)
+    line = np.searchsorted(ends, returns)
+    page[returns[is_cut[line]]] = _FEED
+    stops = np.append(np.flatnonzero(page == _FEED), len(page))
+    starts = np.concatenate(([0], stops[:-1] + 1))
+    line = np.searchsorted(ends, stops)
+    is_blank = is_cut[line] & (starts == stops)
+    at = np.flatnonzero(is_cut[line] & ~is_blank & _BEFORE_NOTHING[page.take(starts, mode="clip")])
+    for ahead in range(1, _LOOKED_AHEAD):
+        here = page.take(starts[at] + ahead, mode="clip")
+        at = at[(here <= _SPACE) | (here == _FEED) | (page[starts[at]] == _ESCAPE)]
+    known: dict[bytes, bool] = {}
+    for place, start, stop in zip(at.tolist(), starts[at].tolist(), stops[at].tolist(), strict=True):
+        text = data[start:stop]
+        if (blank := known.get(text)) is None:
+            blank = not text.strip() or (b"\x1b" in text and not without_escapes(text.decode("latin-1")).strip())
+            if len(text) < _SHORT:
+                known[text] = blank
+        is_blank[place] = blank
+    if is_blank.any():
+        edges = np.zeros(len(page) + 2, np.int8)
+        edges[starts[is_blank]] += 1
+        edges[stops[is_blank] + 1] -= 1
+        kept = np.append(page, np.uint8(_FEED))[np.cumsum(edges[:-1], dtype=np.int8) == 0]
+        page, line = kept[:-1], line[~is_blank]
+        stops = np.flatnonzero(kept == _FEED)
+    first_of_line = np.searchsorted(line, line)
+    return Pieces(page.tobytes(), stops, line, np.arange(len(line)) - first_of_line)
 
 
 def _places(page: Bytes, text: bytes) -> Ints:

@@ -20,7 +20,7 @@ from monitor.parse import answers, one_line, plans
 from monitor.parse.answers import NUMBERS, TEXTS, Answer
 from monitor.parse.columns import Floats
 from monitor.parse.envelope import Fragment, fragments
-from monitor.parse.event_rows import EventRows
+from monitor.parse.event_rows import SAID_ONCE, EventRows
 from monitor.parse.examples import EACH, Examples, Where
 from monitor.parse.failed import Failures
 from monitor.parse.gates import ALL, Readers, Recogniser, readers_of
@@ -198,6 +198,9 @@ class _PageRows:
 
     def _split(self, shape: Shape, at: Ints) -> Iterator[Ints]:
         """The pieces by the numbers that belong to their shape."""
+        if not shape.literals:
+            yield at
+            return
         group = np.zeros(len(at), np.int64)
         for run in shape.literals:
             place = self._first[at] + run
@@ -210,9 +213,9 @@ class _PageRows:
 
     def _by_plan(self, plan: Plan, flags: int, at: Ints, shape: Shape) -> Iterator[_Planned]:
         """What a plan makes of those pieces that it is good for."""
-        runs = self._first[at][:, None] + np.arange(plan.verified.runs)
+        runs = self._first[at] + np.arange(plan.verified.runs)[:, None]
         columns, sure = plan.columns(self._runs, runs)
-        printed = self._runs.widths[runs].sum(axis=1) if flags & HEX == 0 else 0
+        printed = self._runs.widths[runs].sum(axis=0) if flags & HEX == 0 else 0
         lines = classes(self._runs, runs, self.pieces.ends[at] - self.pieces.starts[at] - printed)
         held = 0
         good = sure & plan.verified.has(lines)
@@ -291,15 +294,26 @@ class _PageRows:
 
     def _add_told(self, events: Sequence[Told], flags: int, at: Ints, bare: bool) -> None:
         """Adds the events that each of some lines tells, ``bare`` ones without wrapping."""
-        lines: dict[int, list[EventRow]] = {}
+        lines: dict[bytes, list[EventRow]] = {}
         for told in events:
             few = self.events.enough_of(told.kind)
             some = at
-            if few is not None and len(at) > 2 * few and (told.text is not None or not flags & HEX):
+            if told.kind in SAID_ONCE and told.text is not None and bare:
+                some = self._each_once([part for part in told.text if isinstance(part, int)], at)
+            elif few is not None and len(at) > 2 * few and (told.text is not None or not flags & HEX):
                 some = np.concatenate((at[:few], at[-few:]))
-            if len(some) not in lines:
-                lines[len(some)] = self._lines(some, bare)
-            self.events.add_all((EventRow(*row[:-2], *told.of(row.text)) for row in lines[len(some)]), of=len(at))
+            key = some.tobytes()
+            if key not in lines:
+                lines[key] = self._lines(some, bare)
+            self.events.add_all((EventRow(*row[:-2], *told.of(row.text)) for row in lines[key]), of=len(at))
+
+    def _each_once(self, runs: Sequence[int], at: Ints) -> Ints:
+        """Of bare lines of one shape the first one with these numbers."""
+        if not runs:
+            return at[:1]
+        here = self._first[at] + np.array(runs)[:, None]
+        numbers = np.concatenate([self._runs.values[here], self._runs.widths[here]])
+        return at[np.sort(np.unique(numbers, axis=1, return_index=True)[1])]
 
     def _lines(self, at: Ints, bare: bool) -> list[EventRow]:
         """Lines as events that are of no kind yet."""

@@ -56,6 +56,7 @@ GATES = (
         "EnvSteps",
         "Itr",
     ),
+    "oss_mean",
     *("fps  ", "fps |", "fps:", "FPS:", "SPS:", "TPS:", "tps:", "hroughput", "peed:"),
     *("oss  ", "oss |", "teps/s", "per second:", 'tep":', 'ter":', 'ration":', 'oss":', 'ime":'),
 )

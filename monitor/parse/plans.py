@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from monitor.parse.answers import NUMBERS, Answer, Ask
 from monitor.parse.columns import Floats
-from monitor.parse.keyed import MOST_DIGITS, Ints, Runs, decimal
+from monitor.parse.keyed import MOST_DIGITS, POWERS, Ints, Runs, decimal
 from monitor.parse.numbers import LONGEST_STEP_S, MOST_PROCESSES
 from monitor.parse.plan_events import Told, as_printed
 from monitor.parse.plan_events import events as events_of
@@ -88,14 +88,15 @@ class Plan:
     verified: Verified
 
     def columns(self, runs: Runs, at: Ints) -> tuple[list[Floats], NDArray[np.bool_]]:
-        """Of each output the numbers of lines, and which lines these are good for; ``at`` are the runs of each line."""
+        """Of each output the numbers of lines, and which lines they are good for; ``at`` has the runs of a line in a column."""
         values, widths = runs.values[at], runs.widths[at]
-        sure = np.ones(len(at), bool)
+        lines = at.shape[1]
+        sure = np.ones(lines, bool)
         known: dict[Number, Floats] = {}
         found = []
         with np.errstate(all="ignore"):
             for output in self.outputs:
-                out = np.repeat(output.constants[None, :], len(at), axis=0)
+                out = np.repeat(output.constants[None, :], lines, axis=0)
                 for place, cell in output.cells:
                     for number, _ in cell.terms:
                         if number not in known:
@@ -130,18 +131,18 @@ def _values(number: Number, values: Ints, widths: Ints, runs: Runs, at: Ints) ->
     """A number of each line."""
     first, last = number.run, number.run + number.runs - 1
     if number.milli:
-        return np.asarray(values[:, first] * 1000 // 10 ** np.minimum(widths[:, first], MOST_DIGITS), float)
-    mantissa, digits = values[:, first], widths[:, first]
-    decimals = np.zeros(len(at), np.int64)
+        return np.asarray(values[first] * 1000 // POWERS[np.minimum(widths[first], MOST_DIGITS)], float)
+    mantissa, digits = values[first], widths[first]
+    decimals = np.zeros(at.shape[1], np.int64)
     for place in range(first + 1, last + 1 - abs(number.exponent)):
-        decimals = np.minimum(widths[:, place], MOST_DIGITS)
-        mantissa, digits = mantissa * 10**decimals + values[:, place], digits + widths[:, place]
+        decimals = np.minimum(widths[place], MOST_DIGITS)
+        mantissa, digits = mantissa * POWERS[decimals] + values[place], digits + widths[place]
     if number.exponent:
-        decimals = decimals - number.exponent * np.minimum(values[:, last], 400)
+        decimals = decimals - number.exponent * np.minimum(values[last], 400)
     out = decimal(mantissa, decimals)
     long = (digits > MOST_DIGITS) | (np.abs(decimals) > 22)
     if long.any():
-        spans = zip(runs.starts[at[long, first]].tolist(), runs.ends[at[long, last]].tolist(), strict=True)
+        spans = zip(runs.starts[at[first, long]].tolist(), runs.ends[at[last, long]].tolist(), strict=True)
         out[long] = [float(runs.page[start:end]) for start, end in spans]
     return out
 

@@ -62,6 +62,11 @@ _UNIX = re.compile(r"1\d{12}|1\d{9}(?:\.\d{1,9})?")
 _FINE = re.compile(r"(?<![\d:])([0-2]\d):([0-5]\d):([0-5]\d)[.,](\d{1,9})(?![\d:])")
 _SAME_MS = 1000
 
+# A time between the fields of a line, of which no name says what it is: how late it is, or how long since the start.
+_UNNAMED = re.compile(
+    r"(?:^|[-|,;\[(])\s?(?P<h>\d{1,3}):(?P<mi>[0-5]\d):(?P<s>[0-5]\d)(?:[.,](?P<f>\d{1,9}))?(?=\s?(?:$|[-|,;\])]))"
+)
+
 _MAY = re.compile(r"\d:[0-5]\d:[0-5]\d")
 
 
@@ -90,6 +95,15 @@ def stamp(text: str) -> Stamp | None:
     if (found := _LAST_FIELD.search(text, max(0, len(text) - _LONGEST))) is not None:
         return _read_usual(found)
     return _at_head(text)
+
+
+def unnamed_ms(text: str) -> int | None:
+    """Milliseconds of a time that stands for itself between the fields of a line; None where there is none, or several."""
+    found = list(_UNNAMED.finditer(text)) if _MAY.search(text) else []
+    if len(found) != 1:
+        return None
+    hours, minutes, seconds, fraction = found[0].groups()
+    return ((int(hours) * 60 + int(minutes)) * 60 + int(seconds)) * 1000 + int((fraction or "0").ljust(3, "0")[:3])
 
 
 def _finer(coarse: Stamp, text: str) -> Stamp:

@@ -22,14 +22,27 @@ Shape = tuple[str, ...]
 """The texts between the numbers, one more than there are numbers."""
 
 # Of one of these every line has a piece that may be learned: it names what training watches, or says that it trains.
-_TRAINING = ("train", "epoch", "optimi", "gradient", "backprop", "sgd", "adam", "learner", "tuning", "обучени", "эпоха")
+_TRAINING = (
+    "train",
+    "epoch",
+    "iteration",
+    "optimi",
+    "gradient",
+    "backprop",
+    "sgd",
+    "adam",
+    "learner",
+    "tuning",
+    "обучени",
+    "эпоха",
+)
 _WORDS = sorted({*_TRAINING, "训练", "訓練", "학습", *LOSS, *LEARNING, *QUALITY})
 _SCAN = BytesAhoCorasick([word.encode() for word in _WORDS], implementation=Implementation.DFA)
 # Short words also stand inside of others, as "acc" does in "access".
 _SHORT = np.array([len(word) < 5 and word.isascii() for word in _WORDS])
 _IS_LETTER = np.array([chr(byte).isalpha() or byte >= 0x80 for byte in range(256)])
 # Bars have readers of their own, which know which of them are of training.
-_BARS = re.compile(rb"%\||(?:it/s|s/it)\]|\xe2\x94\x81")
+_BARS = (b"%|", b"it/s]", b"s/it]", b"\xe2\x94\x81")
 
 _LONGEST = 1_500
 MOST_NUMBERS = 48
@@ -69,7 +82,7 @@ def worth_a_look(page: LogPage) -> Lines:
 
 def is_bar(line: bytes) -> bool:
     """A bar of a kind that has readers of its own."""
-    return _BARS.search(line) is not None
+    return any(mark in line for mark in _BARS)
 
 
 def split(text: str) -> tuple[Shape, list[float]] | None:

@@ -70,6 +70,7 @@ def plan_of(shape: Shape) -> Plan | None:
     counters: list[Counter] = []
     watched: dict[str, list[int]] = {"loss": [], "learning": [], "quality": []}
     entries: list[Entry] = []
+    lone: dict[str, int] = {}
     epoch = rank = -1
     evaluates = False
     for place in range(len(gaps) - 1):
@@ -77,6 +78,8 @@ def plan_of(shape: Shape) -> Plan | None:
         if place and before.text.strip() in _TOTAL:
             continue
         name = w.words(before.name) or _behind(after)
+        if len(name) == 1:
+            lone.setdefault(name[0], place)
         key = _key(before, after)
         if w.is_evaluation(name):
             evaluates = True
@@ -97,6 +100,12 @@ def plan_of(shape: Shape) -> Plan | None:
             rank = place
         elif key.what in {*SPEEDS, "left", "data", "loss", "memory"}:
             entries.append(Entry(place, key, before.name))
+    # A GAN's two parts where they are called nothing else: "D: -0.39, G: 1.59".
+    parts = [place for name, place in lone.items() if name in {"d", "g"}]
+    if len(parts) == 2 and not watched["loss"]:
+        watched["loss"] += parts
+        entries += [Entry(place, Key("loss", PART_OF_LOSS), "") for place in parts]
+        counters = [one for one in counters if one.place not in parts]
     losses, learning, quality = (tuple(places) for places in watched.values())
     trains = w.trains(said) or epoch >= 0
     if not (losses or (counters and (learning or quality or trains))) or w.evaluates("\0".join(saids)):
@@ -138,7 +147,8 @@ def _watched(name: list[str], key: Key | None, after: Gap) -> str:
     for kind, known in (("learning", w.LEARNING), ("loss", w.LOSS), ("quality", w.QUALITY)):
         if not known.isdisjoint(name) or (kind == "learning" and name[-2:] == ["learning", "rate"]):
             return kind
-    return ""
+    # "Train 9.65 | Val 9.64": what it is of is not said, but that it is of training.
+    return "quality" if len(name) == 1 and name[0] in _TRAIN and after.text.strip() not in _TOTAL else ""
 
 
 def _counts(name: list[str], key: Key | None, before: Gap, after: Gap) -> int | None:

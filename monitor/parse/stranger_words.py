@@ -24,8 +24,8 @@ COUNTERS = {
     ),
     **dict.fromkeys(
         (
-            *("batch", "batches", "minibatch", "minibatches", "mb", "bat", "tick", "round", "rollout", "episode", "episodes"),
-            *("lote", "lot", "批次", "батч", "バッチ", "스텝", "배치"),
+            *("batch", "batches", "minibatch", "minibatches", "mb", "bat", "idx", "tick", "round"),
+            *("rollout", "episode", "episodes", "lote", "lot", "批次", "батч", "バッチ", "스텝", "배치"),
         ),
         BATCH,
     ),
@@ -64,7 +64,7 @@ OTHER_COUNT = word_set(
 # What training makes smaller or larger, by the word that names its number. LOSS and LEARNING are of training by themselves;
 # QUALITY is also what an evaluation prints, and counts only beside a counter of training.
 LOSS = word_set(
-    "loss losses cost xent nll ce bce elbo crit criterion mse objective verlust perte pérdida perdida perda потери потеря"
+    "loss losses cost xent nll ce bce elbo crit criterion mse objective objf verlust perte pérdida perdida perda потери потеря"
     " 损失 損失 손실 ロス"
 )
 LEARNING = word_set("lr lrate grad grads gradient gnorm gradnorm lernrate")

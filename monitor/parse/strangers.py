@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from monitor.model import LogPage
 from monitor.parse.columns import Floats
 from monitor.parse.envelope import fragments
-from monitor.parse.stamps import stamp
+from monitor.parse.stamps import stamp, unnamed_ms
 from monitor.parse.stranger_lines import Shape, is_bar, split, worth_a_look
 from monitor.parse.stranger_plan import plan_of
 from monitor.parse.stranger_words import never
@@ -174,8 +174,9 @@ class Strangers:
             if lines is None or (self._every > 1 and not self._is_kept(shape, numbers)):
                 continue
             time_ms = written_ms if piece.time_ms is None else piece.time_ms
-            if time_ms is None and (printed := stamp(piece.text)) is not None:
-                time_ms = printed.ms
+            if time_ms is None:
+                printed = stamp(piece.text)
+                time_ms = unnamed_ms(piece.text) if printed is None else printed.ms
             process = (NOBODY if each is None else each for each in (piece.local_rank, piece.task))
             rank = NOBODY if piece.rank is None else piece.rank
             writer = self._writers.setdefault(Writer(stream, node, rank, piece.host, *process), len(self._writers))

@@ -70,6 +70,7 @@ _WORDS: Mapping[str, str] = {
     "samples-per-step": "samples per step: {}",
     "samples-per-epoch": "samples of an epoch: {}",
     "samples-per-process": "samples a step of one process: {}",
+    "images-per-step": "images a step: {}",
     "tokens-per-step": "tokens per step: {}",
     "status": "SageMaker: {}",
     "run-rate": "mean of the run: {} steps a second",

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.parse.keyed import MOST_DIGITS, Ints, Runs
+from monitor.parse.keyed import CLASSES, Ints, Runs
 
-_CLASSES = 4 * (MOST_DIGITS + 1) + 3
+_CLASSES = CLASSES + 3
 _LENGTHS = 2048
 # So many ways in which a plan was wrong are remembered; beyond, lines have to be alike in all their classes.
 _MOST_WRONG = 64
@@ -22,7 +22,7 @@ class Classes(NamedTuple):
     """Of lines of one shape."""
 
     digits: Ints
-    """A class of each number of each line."""
+    """A class of each number of each line: a row each number."""
     order: Ints
     """How each compares with the next."""
     lengths: Ints
@@ -30,22 +30,19 @@ class Classes(NamedTuple):
 
     def of(self, at: Ints) -> Classes:
         """Those of some of the lines."""
-        return Classes(self.digits[at], self.order[at], self.lengths[at])
+        return Classes(self.digits[:, at], self.order[:, at], self.lengths[at])
 
     def whole(self) -> Ints:
         """One number for all the classes of a line together."""
-        both = np.concatenate([self.digits, self.order], axis=1)
-        out: Ints = both @ _ODD[: both.shape[1]]
+        both = np.concatenate([self.digits, self.order])
+        out: Ints = _ODD[: len(both)] @ both
         return out
 
 
 def classes(runs: Runs, at: Ints, lengths: Ints) -> Classes:
-    """The classes of lines; ``at`` are the runs of digits of each."""
-    widths, values = np.minimum(runs.widths[at], MOST_DIGITS), runs.values[at]
-    order = np.sign(values[:, :-1] - values[:, 1:]) + _CLASSES - 2
-    # Nothing, a hundred per cent: what is said there may be another thing.
-    kind = np.where(runs.zero_first[at], values != 0, 2 + (values == 10 ** (widths - 1)))
-    return Classes(4 * widths + kind, order, lengths)
+    """The classes of lines; ``at`` are the runs of digits of each, a column a line."""
+    values = runs.values[at]
+    return Classes(runs.classes[at], np.sign(values[:-1] - values[1:]) + CLASSES + 1, lengths)
 
 
 class Verified:
@@ -87,7 +84,7 @@ class Verified:
         (whole,) = line.whole().tolist()
         if agrees:
             for of in (line.digits, line.order):
-                self._seen[np.arange(of.shape[1]), of] = True
+                self._seen[np.arange(len(of)), of[:, 0]] = True
             self._lengths[line.lengths[line.lengths < _LENGTHS - 1]] = True
             self._right.add(whole)
         elif len(self._wrong) < _MOST_WRONG:
@@ -98,7 +95,7 @@ class Verified:
 
     def _parts(self, lines: Classes) -> NDArray[np.bool_]:
         out: NDArray[np.bool_] = self._lengths[np.minimum(lines.lengths, _LENGTHS - 1)]
-        places = np.arange(self.runs)
         for of in (lines.digits, lines.order):
-            out = out & self._seen[places[: of.shape[1]], of].all(axis=1)
+            for seen, row in zip(self._seen, of, strict=False):
+                out = out & seen[row]
         return out

@@ -59,8 +59,8 @@ def unwrapped(page: LogPage) -> LogPage:
 
 def _lengths(bytes_: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.int64]:
     """Of each line in characters; of one of several bytes the first one counts."""
-    before = np.append(0, np.cumsum((bytes_ & 0xC0) != 0x80))[ends]
-    return np.diff(before - np.arange(len(ends)), prepend=0)
+    more = np.flatnonzero((bytes_ & 0xC0) == 0x80)
+    return np.diff(ends - np.searchsorted(more, ends), prepend=-1) - 1
 
 
 def _width(lengths: NDArray[np.int64]) -> int:

@@ -383,3 +383,16 @@ def test_ends_of_bars_without_a_total_are_a_run_each() -> None:
     live = parse([f"Loss: 0.5: : {count}it [00:0{count},  1.0it/s]" for count in (1, 2, 3, 3)]).steps
     assert live["step"].tolist() == [1, 2, 3]
     assert not live["segment"].any()
+
+
+def test_a_training_that_begins_again_with_other_batches_is_one() -> None:
+    first = [f"Epoch {epoch}: {_bar(n, 64, n * 1.5, 1.5)}" for epoch in range(3) for n in range(65)]
+    second = [f"Epoch {epoch}: {_bar(n, 128, n * 5.0, 5.0)}" for epoch in range(2) for n in range(129)]
+    steps = parse(first + second).steps
+    assert steps.groupby("total").size().to_dict() == {64: 3 * 64, 128: 2 * 128}
+    assert steps["segment"].nunique() == 5
+    # Where they take turns one of them is the evaluation.
+    turns = [
+        f"Epoch {epoch}: {_bar(n, of, n * 1.5, 1.5)}" for epoch in range(3) for of in (64, 16) for n in range(of + 1)
+    ]
+    assert set(parse(turns).steps["total"]) == {64}

@@ -233,3 +233,18 @@ def test_a_count_and_what_the_next_line_tells_are_one_report(head: str, told: st
 
 def test_a_count_in_a_frame_beside_no_loss_is_nothing() -> None:
     assert parse([line for part in range(1, 40) for line in (f"== {part} / 40 ==", "compiling kernel")]).steps.empty
+
+
+def test_a_part_of_the_loss_alone_makes_a_report() -> None:
+    block = [
+        "-" * 30,
+        "| mse_label_mean    | 0.162    |",
+        "| mse_loss_mean     | 0.{loss}   |",
+        "| step | {step} |",
+        "-" * 30,
+    ]
+    lines = [text.format(loss=900 - step // 10, step=f"{step:.3g}") for step in range(10, 1300, 10) for text in block]
+    steps = parse(lines).steps
+    assert steps["step"].iloc[0] == 10
+    assert steps["step"].iloc[-1] == 1290
+    assert steps["loss"].isna().all()

@@ -67,6 +67,19 @@ def test_a_row_belongs_to_the_last_header_of_its_stream() -> None:
     ]
 
 
+def test_cells_that_are_left_empty_are_found_by_the_names_above() -> None:
+    head = "epoch       iteration   main/loss   validation/main/loss  elapsed_time  eps"
+    rows = [
+        f"{at // 3:<12}{100 * at:<12}{9 / at:<12.6}{'12.5' if at == 5 else '':<22}{138_000 + 136 * at:<14}1e-08"
+        for at in range(1, 8)
+    ]
+    steps = parse([head, *rows]).steps
+    assert steps["step"].tolist() == list(range(100, 800, 100))
+    assert steps["loss"].iloc[0] == 9.0
+    assert steps["step_time_s"].tolist()[1:] == [1.36] * 6
+    assert parse([head, *(row.replace("1e-08", "  1e-08") for row in rows)]).steps["step"].tolist() == [500]
+
+
 def test_a_table_behind_reports_of_the_log_itself_says_them_again() -> None:
     lines = [*(f"step {step} loss 2.5 dt 250.0ms" for step in (49, 99, 149)), *TABLE]
     assert set(parse(lines).steps["format"]) == {"key-value"}

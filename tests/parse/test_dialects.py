@@ -49,7 +49,11 @@ def one(line: str) -> Reading:
         ("iteration 7: cost 2.5, step took 250ms", 7, 0.25, 2.5),
         ("iteration 7: loss 2.5, cost 0.25s", 7, 0.25, 2.5),
         ("iter: 7, lr: 1e-4, l_g_pix: 2.25e-02, l_g_gan: 4.5e-03, time: 0.25", 7, 0.25, None),
+        # Told of several steps, at the last of them.
+        (" Minibatch[   1- 7]: loss = 2.5 * 256000, metric = 32.78% * 256000;", 7, None, 2.5),
+        ("Epoch[1 of 3]-Minibatch[   1-   7, 12.50%]: loss = 2.5 * 64; time = 0.25s", 7, 0.25, 2.5),
         # Counts without a name, units in brackets.
+        ("\t7/20450 (epoch 0), train_loss = 2.5, time/batch = 0.25", 7, 0.25, 2.5),
         ("[3/25][7/391] Loss_D: 0.5000 Loss_G: 2.0000 D(x): 0.8000", 7, None, None),
         ("[3/25], [7/391], loss: 2.5, time: 0.25", 7, 0.25, 2.5),
         ("loss: 2.500000  [    7/ 3009]", 7, None, 2.5),

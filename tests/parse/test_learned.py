@@ -314,3 +314,23 @@ def test_names_before_their_numbers() -> None:
     assert list(found["step"]) == list(range(0, 4000, 100))
     assert found["loss"].iloc[1] == 4.5
     assert found["step_time_s"].median() == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("line", "seconds"),
+    [
+        pytest.param("[Step {n:5}/5000] Train {f} | Val~10% {f}", None, id="a figure of training without a name"),
+        pytest.param("Iteration {n}, D: -{f}, D_real: 1.0, G: 1{f}", None, id="the two parts of a GAN"),
+        pytest.param("{n}/5000 (2%) global average objf: -{f}", None, id="Kaldi's objective"),
+        pytest.param("Epoch: 1, Idx: {n}, Training Loss: {f}", None, id="an index"),
+        pytest.param("INFO -- 1:02:{s:02} - upd {n}, crit: {f}", 0.1, id="a time without a name"),
+        pytest.param("INFO -- 1:02:{s:02} - 0:00:07 - upd {n}, crit: {f}", None, id="two of them"),
+    ],
+)
+def test_lines_as_they_were_published(line: str, seconds: float | None) -> None:
+    lines = [line.format(n=100 * at, s=10 * at % 60, f=f"{9 / at:.4f}") for at in range(1, 6)]
+    lines += [line.format(n=100 * at, s=10 * at % 60, f=f"{9 / at:.4f}").replace("1:02", "1:03") for at in range(6, 12)]
+    steps = parse(lines).steps
+    assert list(steps["step"]) == list(range(100, 1200, 100))
+    median_s = steps["step_time_s"].median()
+    assert median_s == pytest.approx(seconds) if seconds else median_s != median_s

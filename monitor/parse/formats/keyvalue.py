@@ -70,6 +70,8 @@ _EPOCH_AND = re.compile(
     r"(?i)\bepoch[)\]]?\s?(?:and|&|,|/|-|_)\s?[(\[]?(?P<name>iter(?:ation)?|batch|step)[)\]]?\s?[:=]?\s?[(\[]?"
     r"(?P<epoch>\d{1,6})(?:\s?[,/:|-]\s?|\s{1,3})(?P<step>\d{1,9})(?![\w.]\d)[)\]]?"
 )
+# "Minibatch[1001-2000]", "Minibatch[   1- 500, 12.5%]": told of all of them, at the last.
+_RANGE = re.compile(r"(?<=atch\[)\s*\d{1,9}\s?-\s*(\d{1,9})(?=[\],])")
 _OPENS = re.compile(r"\s*[\])]?\s*\[\s*")
 # Between an epoch and a fraction: "Epoch:[3/20](7/120)", "[epoch 3, 7/120]", "Epoch 3 | 7/120 | ".
 _LEADS_ON = re.compile(r"\s*[\])]?\s*[,|:-]?\s*[\[(]?\s*")
@@ -111,6 +113,8 @@ def _pieces(text: str) -> list[str]:
         text = f"epoch {short['epoch']} batch {short['batch']}{text[short.end() :]}"
     elif ("poch" in text or "POCH" in text) and (both := _EPOCH_AND.search(text)) is not None:
         text = f"{text[: both.start()]}epoch {both['epoch']} {both['name']} {both['step']}{text[both.end() :]}"
+    if "atch[" in text and "-" in text:
+        text = _RANGE.sub(r"\1", text)
     if "\\" in text:
         text = text.replace("\\t", "\t").replace("\\n", "\t")
     has_nan = ("nan" in text or "NaN" in text or "inf" in text or "Inf" in text) and _NAN.search(text)
@@ -309,11 +313,11 @@ def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[
         for place in sorted(fractions):
             if not _LETTERS.search(gaps[place + 2].text):
                 continue  # the month and day of a date
-            if (in_epoch and place) or gaps[place].text == "% " or (place == 0 and not gaps[0].text.strip(" [(")):
+            if (in_epoch and place) or gaps[place].text == "% " or (place == 0 and not gaps[0].text.strip(" \t[(")):
                 return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=in_epoch)]
     for place in unnamed if lossy and timed else ():
         before, behind = gaps[place].text, gaps[place + 1].text.lstrip()[:1]
-        if (place == 0 and not before.strip(" [(") and behind in {"|", ":", "]"}) or (
+        if (place == 0 and not before.strip(" \t[(") and behind in {"|", ":", "]"}) or (
             before[-1:] == "[" and behind == "]"
         ):
             return [Entry(place, Key("step", BATCH))]
