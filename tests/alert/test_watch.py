@@ -176,7 +176,8 @@ def test_trouble_that_goes_on_is_told_once(tmp_path: Path, capsys: pytest.Captur
     later = iter(range(0, 10**9, 10**4))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(delivery.deliver, "__defaults__", (lambda seconds: None, lambda: next(later), ()))
-        patch.setattr("monitor.alert.delivery.deliver", lambda ledger, sink, *_, **__: delivery.deliver(ledger, sink))
+        deliver = delivery.deliver
+        patch.setattr(delivery, "deliver", lambda ledger, sink, *_, **__: deliver(ledger, sink))
         _watch(tmp_path, _looks(LEVELS, 30), ("exec:false",))
     assert capsys.readouterr().err.count("did not accept an alert (the program exited with 1)") == 1
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.analyze import phases as phases_of
 from monitor.analyze.phases import buckets, cost
 from monitor.analyze.training_time import BUCKETS
 from monitor.diagnose.rulebook import Case
@@ -36,7 +37,7 @@ _STATUSES = st.sampled_from(
 
 def phases(run: Run, now: datetime) -> tuple[Phase, ...]:
     case = Case(run, now)
-    return phases.phases(run, now, case.journal, case.activities, case.lost)
+    return phases_of.phases(run, now, case.journal, case.activities, case.lost)
 
 
 def _run(job: Job, step_frame: object = None) -> Run:
