@@ -15,6 +15,9 @@ from monitor.alert.message import SCHEMA
 from monitor.aws.calls import Pagination
 from monitor.errors import CannotDo, Throttled
 
+if TYPE_CHECKING:
+    from monitor.aws.clients import Clients
+
 #: AWS's list price of a standard-resolution alarm in us-east-1; a math alarm costs as much for each metric in it.
 USD_PER_METRIC_MONTH = 0.10
 #: The most metrics that a math expression of an alarm may have.
@@ -211,9 +214,6 @@ class Form:
             actions=self.actions,
         )
 
-
-if TYPE_CHECKING:
-    from monitor.aws.clients import Clients
 
 # DeleteAlarms takes and DescribeAlarms gives as many at once.
 _AT_ONCE = 100

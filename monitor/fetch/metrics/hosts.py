@@ -183,9 +183,6 @@ def _one_call(
         return [*pages, error]
 
 
-if TYPE_CHECKING:
-    from monitor.aws.clients import Clients
-
 NAMESPACE = HOST_NAMESPACE
 
 # CloudWatch keeps one-minute points for 15 days, five-minute points for 63, hourly points for 455, and a period finer
@@ -289,9 +286,6 @@ def _why_none(job: Job, now: datetime) -> str:
         return f"It trained for {job.training_seconds} s, and metrics are written once a minute."
     return "Check that the account and region are the job's own."
 
-
-if TYPE_CHECKING:
-    from monitor.aws.clients import Clients
 
 #: What is looked at, and in which steps: enough to see a fall, few enough points for many jobs in one call.
 SPAN = timedelta(hours=3)
