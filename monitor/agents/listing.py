@@ -20,7 +20,7 @@ from monitor.fetch.source import JobQuery
 from monitor.inert import inert
 from monitor.model import JobSummary, Report
 from monitor.review import Progress
-from monitor.review.across import job_query
+from monitor.review.job_query import job_query
 from monitor.words import usd
 
 CAP = 3000

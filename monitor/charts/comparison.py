@@ -14,20 +14,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from monitor.charts.elements import (
-    BY_ORDER,
-    JOBS,
-    NO_DATA,
-    NO_DATA_OPACITY,
-    PERCENT_TICKS,
-    PREDICTION,
-    WORDS,
-    Floats,
-    columns,
-    signed,
-    tooltips,
-    typed,
-)
+from monitor.charts.colors import JOBS, NO_DATA, NO_DATA_OPACITY, PREDICTION, WORDS
+from monitor.charts.elements import BY_ORDER, PERCENT_TICKS, Floats, columns, signed, tooltips, typed
 
 _STEPS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 # Room for the words at both ends, in widths of a scale.

@@ -14,8 +14,7 @@ from typing import Any, Literal
 import altair as alt
 import pandas as pd
 
-from monitor.charts.elements import (
-    BY_ORDER,
+from monitor.charts.colors import (
     CURVE_MARKS,
     LIMIT,
     MEMORY_PARTS,
@@ -25,12 +24,8 @@ from monitor.charts.elements import (
     STAGE_TEXT,
     STAGE_WORK,
     WORDS,
-    colored,
-    columns,
-    signed,
-    tooltips,
-    typed,
 )
+from monitor.charts.elements import BY_ORDER, colored, columns, signed, tooltips, typed
 
 # Both curves have their left edges in one line.
 _MARGIN_PX = 44

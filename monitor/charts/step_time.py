@@ -16,11 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from monitor.charts.colors import CHANGE, LIMIT, OUTLIER
 from monitor.charts.elements import (
-    CHANGE,
-    LIMIT,
     MOMENT,
-    OUTLIER,
     Floats,
     Ints,
     Span,

@@ -12,19 +12,8 @@ from datetime import datetime
 import altair as alt
 import pandas as pd
 
-from monitor.charts.elements import (
-    BY_ORDER,
-    EVENT_KINDS,
-    MOMENT,
-    NO_DATA,
-    NO_DATA_OPACITY,
-    TIME_KINDS,
-    colored,
-    columns,
-    over_time,
-    tooltips,
-    typed,
-)
+from monitor.charts.colors import EVENT_KINDS, NO_DATA, NO_DATA_OPACITY, TIME_KINDS
+from monitor.charts.elements import BY_ORDER, MOMENT, colored, columns, over_time, tooltips, typed
 from monitor.model import Bucket
 from monitor.words import duration, usd
 from monitor.words import phase as called

@@ -14,12 +14,10 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from monitor.charts.colors import NO_DATA, NO_DATA_OPACITY, THRESHOLD
 from monitor.charts.elements import (
     BY_ORDER,
-    NO_DATA,
-    NO_DATA_OPACITY,
     PERCENT_TICKS,
-    THRESHOLD,
     Floats,
     Ints,
     Span,

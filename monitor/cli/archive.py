@@ -32,9 +32,10 @@ from monitor.cli.output import Column, Paper, add_output_options, as_json, deliv
 from monitor.errors import BadCall
 from monitor.fetch.source import JobQuery
 from monitor.installed import PROGRAM
-from monitor.review.across import Across, Missing, job_query
+from monitor.review.across import Across, Missing
 from monitor.review.archived import Source
 from monitor.review.archiving import STATES, Archiver, Asked, Outcome
+from monitor.review.job_query import job_query
 from monitor.settings import archive_root, read
 
 EXIT_SOME_FAILED = 3

@@ -27,7 +27,7 @@ from monitor.cli.options import (
 from monitor.cli.output import Paper, add_output_options, as_json, deliver, paper_for, progress
 from monitor.errors import CannotDo
 from monitor.fleet.facts import BY
-from monitor.review.across import job_query
+from monitor.review.job_query import job_query
 from monitor.review.nightly import Night, NightlyFolder, Plan, night
 from monitor.settings import archive_root, no_place, read, user_folder
 from monitor.words import about_usd, count, duration

@@ -26,8 +26,9 @@ from monitor.model import Job
 from monitor.parse.recognise import Recogniser
 from monitor.parse.user import step_pattern
 from monitor.review import Instead, Progress, archived
-from monitor.review.across import STATUSES, Missing, Sweep, job_query
+from monitor.review.across import Missing, Sweep
 from monitor.review.archived import ArchiveSource, Source
+from monitor.review.job_query import STATUSES, job_query
 from monitor.settings import Settings, expanded, read
 
 _INDENT = "  "

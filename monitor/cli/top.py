@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from monitor.charts.overview import sparkline
+from monitor.charts.sparkline import sparkline
 from monitor.cli.options import (
     account_source,
     add_account_options,

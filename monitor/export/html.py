@@ -27,7 +27,7 @@ from monitor import __version__, words
 from monitor.analyze.journal import losses
 from monitor.analyze.step_time import is_aggregated
 from monitor.analyze.timeline import timeline
-from monitor.charts import elements, step_time, utilization
+from monitor.charts import colors, elements, step_time, utilization
 from monitor.charts.elements import Span
 from monitor.charts.fleet import owners_bars, owners_frame, weeks_bars, weeks_frame
 from monitor.charts.step_time import work_of
@@ -87,9 +87,9 @@ _CONFIG: dict[str, Any] = {
     "legend": {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 11, "columnPadding": 24},
     "text": {"color": "currentColor"},
     "range": {
-        "category": list(elements.SERIES),
-        "heatmap": list(elements.BUSY),
-        "ramp": list(elements.BUSY),
+        "category": list(colors.SERIES),
+        "heatmap": list(colors.BUSY),
+        "ramp": list(colors.BUSY),
     },
 }
 _LONG = re.compile(r"(\d\.\d)\d+")

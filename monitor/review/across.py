@@ -1,5 +1,5 @@
-"""Which jobs are listed? A status, a part of the name and an age, as a user writes them; of many accounts and regions each pair
-is asked by itself: one that fails is named and hides nothing else.
+"""Which jobs do many accounts and regions have together? Each pair is asked by itself; one that fails is named and hides
+nothing else.
 
 The first look lists every pair; a later one asks each only for what has changed since, one call a pair however many jobs
 there are. A pair that failed keeps the rows it had, and is left alone for a minute. Whoever looks on sees the list as far as it
@@ -8,7 +8,6 @@ has come, read in the background.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -17,44 +16,12 @@ from datetime import UTC, datetime, timedelta
 
 from monitor.accounts import AccountRegion
 from monitor.aws.calls import begin
-from monitor.errors import BadCall, TrainwatchError
+from monitor.errors import TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.jobs import matches
 from monitor.fetch.source import Found, JobQuery
 from monitor.model import Gap, JobSummary
 from monitor.review.archived import Source
-
-STATUSES = ("InProgress", "Completed", "Failed", "Stopping", "Stopped")
-_UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-
-
-def job_query(status: str | None, name_contains: str | None, since: str | None, now: datetime, limit: int) -> JobQuery:
-    """The query of --status, --name-contains and --since. BadCall where one of them is wrong."""
-    return JobQuery(_status(status), name_contains, _since(since, now), limit)
-
-
-def _status(text: str | None) -> str | None:
-    if text is None:
-        return None
-    known = {status.lower(): status for status in (*STATUSES, "Deleting")}
-    if text.lower() == "running":
-        return "InProgress"
-    if text.lower() not in known:
-        raise BadCall(f"No job has the status {text}.", f"Write one of {', '.join(STATUSES)}, or running.")
-    return known[text.lower()]
-
-
-def _since(text: str | None, now: datetime) -> datetime | None:
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d{1,6})([mhdw])", text.strip())
-    if match is None:
-        raise BadCall(f"--since {text} is not a duration.", "Write a number and a unit: 90m, 12h, 7d or 4w.")
-    try:
-        return now - timedelta(seconds=int(match[1]) * _UNITS[match[2]])
-    except OverflowError:
-        raise BadCall(f"--since {text} is longer ago than any job.", "Leave it out to list all.") from None
-
 
 #: Pairs that are asked at the same time: their quotas are their own, threads and connections are ours.
 AT_ONCE = 16

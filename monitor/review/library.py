@@ -23,8 +23,8 @@ from monitor.predict.presets import PRESETS, Preset
 from monitor.predict.presets import preset as preset_of
 from monitor.predict.spread import promise_words
 from monitor.review import planning
-from monitor.review.across import job_query
 from monitor.review.archived import archive_source
+from monitor.review.job_query import job_query
 from monitor.review.notebook import account, review
 from monitor.review.planning import Plan, plan_document
 

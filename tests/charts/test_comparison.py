@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from monitor.charts import elements
+from monitor.charts.colors import JOBS, PREDICTION
 from monitor.charts.comparison import (
     MOST_POINTS,
     FigureRow,
@@ -27,7 +28,6 @@ from monitor.charts.comparison import (
     until_s,
     zero,
 )
-from monitor.charts.elements import JOBS, PREDICTION
 
 
 def _times(letter: str, seconds: list[float] | np.ndarray) -> Times:

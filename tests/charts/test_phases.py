@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from monitor.charts import elements, timeline
-from monitor.charts.elements import TIME_KINDS
+from monitor.charts.colors import TIME_KINDS
 from monitor.model import Bucket
 
 BUCKETS = (

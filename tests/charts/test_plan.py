@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from monitor.charts import elements
-from monitor.charts.elements import CURVE_MARKS, MEMORY_PARTS, NOT_SPLIT, STAGE_WORK
+from monitor.charts.colors import CURVE_MARKS, MEMORY_PARTS, NOT_SPLIT, STAGE_WORK
 from monitor.charts.plan import (
     MOST_PIECES,
     Course,

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from monitor.charts.overview import POINTS, picture, sparkline
+from monitor.charts.sparkline import POINTS, picture, sparkline
 from tests.builders import START, metrics
 
 NAMES = ("algo-1", "algo-2")

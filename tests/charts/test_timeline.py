@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from monitor.charts import elements, timeline
-from monitor.charts.elements import EVENT_KINDS, marked
+from monitor.charts.colors import EVENT_KINDS
+from monitor.charts.elements import marked
 from monitor.charts.utilization import heatmap, line
 from tests.builders import START, metrics
 

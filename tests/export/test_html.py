@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from monitor import __version__
-from monitor.charts import elements, utilization
+from monitor.charts import colors, utilization
 from monitor.export.html import html, svg
 from monitor.model import Parameter, Report
 from tests import situations
@@ -135,6 +135,6 @@ def test_axes_are_in_utc_wherever_it_is_made() -> None:
 
 def test_its_colours_and_version_are_the_program_s_own() -> None:
     theme = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
-    assert list(elements.BUSY) == theme["chartSequentialColors"]
-    assert list(elements.SERIES) == theme["light"]["chartCategoricalColors"]
+    assert list(colors.BUSY) == theme["chartSequentialColors"]
+    assert list(colors.SERIES) == theme["light"]["chartCategoricalColors"]
     assert tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"] == __version__

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from monitor.charts.overview import picture
+from monitor.charts.sparkline import picture
 from monitor.errors import NotAllowed, Throttled, TrainwatchError
 from monitor.fetch.account import AwsSource
 from monitor.fetch.source import JobQuery

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import pandas as pd
 import streamlit as st
 
-from monitor.charts.overview import picture, sparkline
+from monitor.charts.sparkline import picture, sparkline
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.verdict import LOUDNESS, Level, judge, mean_of, place
 from monitor.diagnose.verdict import by_urgency as by_urgency
