@@ -93,7 +93,7 @@ class _Writer(NamedTuple):
 
 
 _NOBODY = _Writer()
-_LONGEST_TAG = 60
+LONGEST_TAG = 60
 
 
 @lru_cache(maxsize=4096)
@@ -118,7 +118,7 @@ def fragments(line: str, plain: bool = False) -> list[Fragment]:
     if not plain and line[:1] == "\x1b" and line.endswith(_RESET) and (colour := _COLOUR.match(line)) is not None:
         line = line[colour.end() : -len(_RESET)]
     rank, host, text = None, "", line
-    if line[:1] == "[" and (end := line.find(">:", 0, _LONGEST_TAG) + 2) > 1 and (known := _tagged(line[:end])):
+    if line[:1] == "[" and (end := line.find(">:", 0, LONGEST_TAG) + 2) > 1 and (known := _tagged(line[:end])):
         rank, host = known
         text = line[end:]
     first = text[:1]
@@ -146,11 +146,7 @@ def redraws(line: bytes) -> list[bytes] | None:
     if line[:1] == b"\x1b" and line.endswith(_RESET.encode()) and (colour := _BYTES_OF_COLOUR.match(line)) is not None:
         line = line[colour.end() : -len(_RESET)]
     head, text = b"", line
-    if (
-        line[:1] == b"["
-        and (end := line.find(b">:", 0, _LONGEST_TAG) + 2) > 1
-        and _tagged(line[:end].decode("latin-1"))
-    ):
+    if line[:1] == b"[" and (end := line.find(b">:", 0, LONGEST_TAG) + 2) > 1 and _tagged(line[:end].decode("latin-1")):
         head, text = line[:end], line[end:]
     if b"]<std" in text or b",mpirank:" in text:
         return None
@@ -260,6 +256,11 @@ def without_octal_bytes(data: bytes) -> bytes:
     for octal, byte in _OCTAL_BYTES:
         data = data.replace(octal, byte)
     return data
+
+
+def is_tag(text: bytes) -> bool:
+    """Whether this is an MPI tag and nothing else."""
+    return _tagged(text.decode("latin-1")) is not None
 
 
 def may_have_prefix(data: bytes, at: int) -> bool:

@@ -10,7 +10,9 @@ import numpy as np
 
 from monitor.model import LogPage
 from monitor.parse.envelope import (
+    LONGEST_TAG,
     apart,
+    is_tag,
     may_have_prefix,
     redraws,
     without_escapes,
@@ -70,9 +72,13 @@ def pieces_of(page: LogPage) -> Pieces:
         ends = np.append(np.flatnonzero(np.frombuffer(data, np.uint8) == _FEED), len(data))
     wrapped, others = _wrapped(data, ends)
     if len(others):
-        lines = data.split(b"\n")
+        lines, whole = data.split(b"\n"), []
         for at in others.tolist():
-            lines[at] = b"\r".join(_cut(lines[at][:LONGEST_LINE]))
+            cut = _cut(lines[at][:LONGEST_LINE])
+            lines[at] = b"\r".join(cut)
+            if len(cut) == 1:
+                whole.append(at)
+        wrapped = np.setdiff1d(wrapped, whole, assume_unique=True)
         data = b"\n".join(lines)
         ends = np.cumsum([len(line) + 1 for line in lines]) - 1
     if not len(wrapped):
@@ -101,10 +107,11 @@ def _unescaped(data: bytes) -> bytes:
         keep[begins[~middle]] = True
         returns = np.append(returns, begins)
     before = page.take(returns - 1, mode="wrap")
-    is_first = (
-        (returns == 0) | (before == _FEED) | ((before == _COLON) & (page.take(returns - 2, mode="wrap") == _TAG_END))
-    )
-    keep[returns[is_first]] = False
+    keep[returns[(returns == 0) | (before == _FEED)]] = False
+    behind_tags = returns[(before == _COLON) & (page.take(returns - 2, mode="wrap") == _TAG_END)]
+    for at in behind_tags.tolist():
+        begin = data.rfind(b"[", max(0, at - LONGEST_TAG), at)
+        keep[at] = begin < 0 or not is_tag(data[begin:at])
     return data if keep.all() and not len(backs) else page[keep].tobytes()
 
 
@@ -141,20 +148,18 @@ def _wrapped(data: bytes, ends: Ints) -> tuple[Ints, Ints]:
 
 def _at_returns(data: bytes, ends: Ints, wrapped: Ints) -> Pieces:
     """The pieces of lines between their carriage returns, without those in which nothing is to be seen."""
-    page = np.frombuffer(data, np.uint8).copy()
+    page = np.frombuffer(data + b"\n", np.uint8).copy()
     is_cut = np.zeros(len(ends), bool)
     is_cut[wrapped] = True
     returns = np.flatnonzero(page == _RETURN)
-    line = np.searchsorted(ends, returns)
-    page[returns[is_cut[line]]] = _FEED
-    stops = np.append(np.flatnonzero(page == _FEED), len(page))
+    page[returns[is_cut[np.searchsorted(ends, returns)]]] = _FEED
+    stops = np.flatnonzero(page == _FEED)
     starts = np.concatenate(([0], stops[:-1] + 1))
     line = np.searchsorted(ends, stops)
     is_blank = is_cut[line] & (starts == stops)
-    at = np.flatnonzero(is_cut[line] & ~is_blank & _BEFORE_NOTHING[page.take(starts, mode="clip")])
+    at = np.flatnonzero(is_cut[line] & ~is_blank & _BEFORE_NOTHING[page[starts]])
     for ahead in range(1, _LOOKED_AHEAD):
-        here = page.take(starts[at] + ahead, mode="clip")
-        at = at[(here <= _SPACE) | (here == _FEED) | (page[starts[at]] == _ESCAPE)]
+        at = at[(page.take(starts[at] + ahead, mode="clip") <= _SPACE) | (page[starts[at]] == _ESCAPE)]
     known: dict[bytes, bool] = {}
     for place, start, stop in zip(at.tolist(), starts[at].tolist(), stops[at].tolist(), strict=True):
         text = data[start:stop]
@@ -164,14 +169,13 @@ def _at_returns(data: bytes, ends: Ints, wrapped: Ints) -> Pieces:
                 known[text] = blank
         is_blank[place] = blank
     if is_blank.any():
-        edges = np.zeros(len(page) + 2, np.int8)
+        edges = np.zeros(len(page) + 1, np.int8)
         edges[starts[is_blank]] += 1
         edges[stops[is_blank] + 1] -= 1
-        kept = np.append(page, np.uint8(_FEED))[np.cumsum(edges[:-1], dtype=np.int8) == 0]
-        page, line = kept[:-1], line[~is_blank]
-        stops = np.flatnonzero(kept == _FEED)
+        page, line = page[np.cumsum(edges[:-1], dtype=np.int8) == 0], line[~is_blank]
+        stops = np.flatnonzero(page == _FEED)
     first_of_line = np.searchsorted(line, line)
-    return Pieces(page.tobytes(), stops, line, np.arange(len(line)) - first_of_line)
+    return Pieces(page[:-1].tobytes(), stops, line, np.arange(len(line)) - first_of_line)
 
 
 def _places(page: Bytes, text: bytes) -> Ints:

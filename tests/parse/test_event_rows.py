@@ -13,6 +13,7 @@ from monitor.analyze.journal import journal
 from monitor.model import LEFT_OUT, steps_frame
 from monitor.parse.assemble import assemble
 from monitor.parse.event_rows import EventRows
+from monitor.parse.marks import EPOCH_TOLD
 from monitor.parse.recognise import RawRows
 from monitor.parse.rows import EventRow
 from tests.parse.read_both_ways import difference, paged
@@ -132,3 +133,16 @@ def test_of_events_worded_alike_the_same_are_kept_when_lines_are_read_together(f
     found, read = difference(paged(lines, [each // 3, each // 3 + 60], timed=True), ())
     assert not found, found[:5]
     assert len(read.events) > 10
+
+
+@pytest.mark.parametrize("cut", [0, 700])
+def test_how_an_epoch_went_is_kept_once_however_often_a_bar_shows_it(cut: int) -> None:
+    lines = [
+        f"Epoch {at // 400}:  50%|#####     | {at % 400}/400 [00:01<00:01, 90.00it/s, val_loss=0.{690 + at // 400}]".encode()
+        for at in range(1200)
+    ]
+    raw = RawRows()
+    for page in paged(lines, [cut], timed=True):
+        raw.add(page)
+    told = [(event.line, event.text) for event in raw.events if event.kind == EPOCH_TOLD]
+    assert told == [(1 + 400 * epoch, f"val_loss=0.{690 + epoch}") for epoch in range(3)]

@@ -11,11 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.real_logs import varied
+from monitor.model import LogPage
 from monitor.parse import page_rows
 from monitor.parse.envelope import apart, fragments, redraws
 from monitor.parse.gates import _OWNERS_OF, may_know
 from monitor.parse.keyed import Runs, keys
 from monitor.parse.line_shapes import LineShapes
+from monitor.parse.page_pieces import pieces_of
 from monitor.parse.recognise import RawRows
 from monitor.parse.rows import Reading
 from monitor.parse.user import step_pattern
@@ -107,45 +109,36 @@ def test_a_page_has_the_keys_of_its_lines_and_gates_stand_in_them(lines: list[by
         ] * len(runs)
 
 
-@given(
-    st.sampled_from(
-        [
-            "",
-            "[1,0]<stdout>:",
-            "[1,mpirank:3,algo-2]<stderr>:",
-            "2026-03-04T08:00:00Z ",
-            "algo-1 | ",
-            "\x1b[34m",
-            "[rank3]: ",
-        ]
-    ),
-    st.lists(
-        st.sampled_from(
-            [
-                "\r",
-                "#015",
-                "\b" * 25,
-                "\b",
-                "[1,2]<stdout>:",
-                "[1,mpirank:5,algo-7]<stdout>:",
-                " 12/40 [..]",
-                " 3%|",
-                "\x1b[A",
-                "\x1b[0m",
-                "x",
-                " ",
-                "é",
-            ]
-        ),
-        max_size=12,
-    ),
+HEADS = (
+    *("", "[1,0]<stdout>:", "[1,mpirank:3,algo-2]<stderr>:", "2026-03-04T08:00:00Z ", "algo-1 | ", "\x1b[34m"),
+    *("[rank3]: ", "\r", "\b", "  \x1b[1m", "\r  algo-2: "),
 )
-def test_a_line_that_is_cut_is_the_same_pieces(head: str, rest: list[str]) -> None:
-    line = head + "".join(rest)
+GLUED = (
+    *("\r", "#015", "\b" * 25, "\b", "\r\r", "[1,2]<stdout>:", "[1,mpirank:5,algo-7]<stdout>:", "[1,2]<stderr>:\r"),
+    *(" 12/40 [..]", " 3%|", "\x1b[A", "\x1b[0m", "x", " ", "\t", "é", "#033[31m", ">:"),
+)
+glued = st.builds(
+    lambda head, rest: head + "".join(rest), st.sampled_from(HEADS), st.lists(st.sampled_from(GLUED), max_size=12)
+)
+
+
+@given(glued)
+def test_a_line_that_is_cut_is_the_same_pieces(line: str) -> None:
     whole = fragments(line)
     assert [piece for part in apart(line) for piece in fragments(part)] == whole
-    if (parts := redraws(line.encode())) is not None:
+    if "#0" not in line and "\b" not in line and (parts := redraws(line.encode())) is not None:
         assert [piece for part in parts for piece in fragments(part.decode())] == whole
+
+
+@settings(max_examples=200)
+@given(st.lists(glued, min_size=1, max_size=5))
+def test_a_page_that_is_cut_is_the_same_pieces(lines: list[str]) -> None:
+    pieces = pieces_of(LogPage.of("algo-1.log", "algo-1", 1, lines))
+    found = [fragments(pieces.text(at)) for at in range(len(pieces.ends))]
+    for number, line in enumerate(lines):
+        own = [at for at, of in enumerate(pieces.line.tolist()) if of == number]
+        assert [piece for at in own for piece in found[at]] == fragments(line)
+        assert pieces.part[own].tolist() == list(range(len(own)))
 
 
 def test_two_odd_lines_are_not_taken_for_an_ordinary_one() -> None:
