@@ -46,7 +46,7 @@ def test_it_shows_itself_as_a_page_in_a_frame_that_runs_nothing(shown: ShownRepo
 
 
 def test_a_page_that_cannot_be_drawn_is_a_sentence(shown: ShownReport, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "_template", lambda: 1 / 0)
+    monkeypatch.setattr(pages, "_template", lambda name: 1 / 0)
     report = replace(shown, run=hostile().run)
     said = report._repr_html_()
     assert said.startswith(
