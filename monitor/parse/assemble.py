@@ -47,6 +47,8 @@ _OURS = delimited.KINDS | EPOCH_LINES
 _OF_WHOLE_JOB = frozenset({"deepspeed", "tf-benchmarks"})
 # Of these each process prints its own; the number is what a batch has by default, 0 where there is none.
 _OF_PROCESS = {"mxnet": 0, "cyclegan": 1}
+# What a trainer prints of its losses, and what it writes into a file.
+_OF_TRAINERS = frozenset({LOSSES, "json"})
 _NOWHERE = np.empty(0, np.intp)
 
 
@@ -95,7 +97,7 @@ def assemble(
     timings = reports.settle()
     if identity.mean_step_s is not None and _time_by_run(reports, identity.mean_step_s):
         timings = tuple(
-            replace(each, printed_s=identity.mean_step_s) if each.format == LOSSES else each for each in timings
+            replace(each, printed_s=identity.mean_step_s) if each.format in _OF_TRAINERS else each for each in timings
         )
     table, size = reports.table, len(reports.table)
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
@@ -238,7 +240,7 @@ def _by_images(table: Table, at: At, images_per_step: int | None) -> None:
 def _time_by_run(reports: Reports, mean_step_s: float) -> bool:
     """Where a trainer's losses have no time of their own, that of each step is the mean of its run; whether there are any."""
     table = reports.table
-    of = [at for at in reports.kept if len(at) and str(table.texts[table.format[at[0]]]) == LOSSES]
+    of = [at for at in reports.kept if len(at) and str(table.texts[table.format[at[0]]]) in _OF_TRAINERS]
     of = [at for at in of if np.isnan(reports.time_s[at]).all()]
     for at in of:
         reports.time_s[at], reports.kind[at] = mean_step_s, table.code("running-mean")

@@ -233,6 +233,9 @@ def _add_blocks(found: Rows, beside: Table, counted: _Kind, kinds: Sequence[_Kin
     readings: list[Reading] = []
     # A total that changes counts something itself.
     others = [kind for kind in kinds if _what(kind) != "step" and (_what(kind) != "total" or _stands(beside, kind))]
+    # A part of the loss on a line of its own tells of a report, too, though it is not the loss.
+    lines = beside.line[anchors]
+    lossy = any(_what(kind) == "loss" and not np.isin(beside.line[kind.at], lines).any() for kind in others)
     for at, (place, entries, values, ticks, rate) in enumerate(_records(beside, anchors, beside, others)):
         key = counted.keys[at]
         if key is None or not 0 <= steps[at] < 1e15:
@@ -244,8 +247,7 @@ def _add_blocks(found: Rows, beside: Table, counted: _Kind, kinds: Sequence[_Kin
         moved = [entry._replace(place=entry.place + 1) for entry in entries]
         head: list[Value] = [int(steps[at]), None if np.isnan(total) else int(total)]
         report = _reading((*own, *moved), [*head, *values], {number + 1: tick for number, tick in ticks.items()})
-        # A part of the loss tells of a report, too, though it is not the loss.
-        few = len({entry.place for entry in entries}) < 2 and all(entry.key.what != "loss" for entry in entries)
+        few = len({entry.place for entry in entries}) < (1 if lossy else 2)
         if report is None or (few and _tells_nothing(report)):
             continue
         time_ms, stamp_ms = beside.time_ms[place], beside.stamp_ms[place]

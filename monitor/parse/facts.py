@@ -46,6 +46,11 @@ def _count(match: re.Match[str]) -> str:
     return match["steps"].replace(",", "")
 
 
+def _rate_of_run(match: re.Match[str]) -> str | None:
+    steps, seconds = int(match["steps"]), float(match["seconds"])
+    return f"{steps / seconds:.6g}" if steps and seconds else None
+
+
 def _environment(match: re.Match[str]) -> str | None:
     try:
         data = json.loads(match["json"])
@@ -168,6 +173,13 @@ _FACTS = Table(
             "'train_steps_per_second': ",
             r"'train_steps_per_second': '?(?P<said>\d{1,6}\.(?:0[1-9]\d|[1-9])\d{0,9}|[1-9]\d{0,5}\.\d{1,9})",
             said,
+        ),
+        # As it writes the same into a file, which also tells of how many steps.
+        event(
+            "run-rate",
+            '"train_runtime": ',
+            r'"train_runtime": (?P<seconds>\d{1,9}\.\d{1,9})\b.{0,600}"step": (?P<steps>\d{1,12})\}',
+            _rate_of_run,
         ),
         event("training-seconds", "Training seconds: ", r"^\s*+Training seconds:\s*(?P<said>\d{1,12})\s*$", said),
         event("billable-seconds", "Billable seconds: ", r"^\s*+Billable seconds:\s*(?P<said>\d{1,12})\s*$", said),

@@ -43,6 +43,7 @@ _SHORT = np.array([len(word) < 5 and word.isascii() for word in _WORDS])
 _IS_LETTER = np.array([chr(byte).isalpha() or byte >= 0x80 for byte in range(256)])
 # Bars have readers of their own, which know which of them are of training.
 _BARS = (b"%|", b"it/s]", b"s/it]", b"\xe2\x94\x81")
+_IS_CAPITAL = np.array([byte < 0x80 and chr(byte).isupper() for byte in range(256)])
 
 _LONGEST = 1_500
 MOST_NUMBERS = 48
@@ -76,7 +77,10 @@ def worth_a_look(page: LogPage) -> Lines:
         return np.empty(0, np.int64)
     which, starts, ends = np.fromiter(chain.from_iterable(found), np.int64, 3 * len(found)).reshape(-1, 3).T
     letters = _IS_LETTER[np.frombuffer(data + b"\n", np.uint8)]
-    inside = (letters[starts - 1] & (starts > 0)) | letters[ends]
+    printed = np.frombuffer(page.data, np.uint8)
+    # "BinLoss" are two words.
+    begins = _IS_CAPITAL[printed[starts]] & ~_IS_CAPITAL[printed[starts - 1]]
+    inside = (letters[starts - 1] & (starts > 0) & ~begins) | letters[ends]
     return np.unique(np.searchsorted(page.ends, starts[~(_SHORT[which] & inside)]))
 
 

@@ -283,6 +283,17 @@ def test_losses_without_a_time_have_the_mean_of_their_run(rate: str, seconds: fl
         assert found["step_time_s"].to_numpy() == pytest.approx(seconds, rel=1e-3)
 
 
+def test_losses_in_a_file_have_the_mean_of_their_run() -> None:
+    losses = [
+        f'{{"loss": 0.{900 - at}, "learning_rate": 5e-05, "epoch": {at / 10}, "step": {at}}}' for at in range(1, 31)
+    ]
+    end = '{"train_runtime": 3270.6, "train_steps_per_second": 0.009, "total_flos": 1e18, "epoch": 3.0, "step": 30}'
+    found = parse([*losses, end]).steps
+    assert list(found["step"]) == list(range(1, 31))
+    assert found["step_time_s"].to_numpy() == pytest.approx(109.02, rel=1e-3)
+    assert parse(losses).steps["step_time_s"].isna().all()
+
+
 def test_the_losses_of_reports_go_to_the_steps_of_the_bar() -> None:
     lines = [
         line

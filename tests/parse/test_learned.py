@@ -322,6 +322,7 @@ def test_names_before_their_numbers() -> None:
         pytest.param("[Step {n:5}/5000] Train {f} | Val~10% {f}", None, id="a figure of training without a name"),
         pytest.param("Iteration {n}, D: -{f}, D_real: 1.0, G: 1{f}", None, id="the two parts of a GAN"),
         pytest.param("{n}/5000 (2%) global average objf: -{f}", None, id="Kaldi's objective"),
+        pytest.param("Cycle  0, K {n} (7), BinLoss {f}, TripleLoss 1{f}", None, id="two words in one"),
         pytest.param("Epoch: 1, Idx: {n}, Training Loss: {f}", None, id="an index"),
         pytest.param("INFO -- 1:02:{s:02} - upd {n}, crit: {f}", 0.1, id="a time without a name"),
         pytest.param("INFO -- 1:02:{s:02} - 0:00:07 - upd {n}, crit: {f}", None, id="two of them"),
