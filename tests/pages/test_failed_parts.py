@@ -26,7 +26,7 @@ PARTS = {
     ("job.findings", "_rest"): "Finding raise-active-microbatches",
     ("job.findings", "_note"): "Finding node-timing-unobservable",
     ("trouble", "show_gaps"): "What could not be read",
-    ("job.figures", "show_figures"): "Figures",
+    ("job.header", "show_figures"): "Figures",
     ("job.pictures", "_phases"): "Where the time went",
     ("job.pictures", "_strip"): "Overview strip",
     ("job.pictures", "show_steps"): "Chart of the step times",
@@ -36,7 +36,7 @@ PARTS = {
     ("job.tables", "show_nodes"): "Nodes",
     ("job.tables", "show_configuration"): "Configuration",
     ("job.tables", "show_coverage"): "Coverage",
-    ("job.steps", "_times"): "Chart of the step times",
+    ("job.pictures", "_times"): "Chart of the step times",
 }
 
 
