@@ -105,7 +105,7 @@ def _unescaped(data: bytes) -> bytes:
         for at in np.flatnonzero(middle).tolist():
             middle[at] = _COUNT.match(data, int(ends[at])) is not None
         keep[begins[~middle]] = True
-        returns = np.append(returns, begins)
+        returns = np.append(returns, begins[~middle])
     before = page.take(returns - 1, mode="wrap")
     keep[returns[(returns == 0) | (before == _FEED)]] = False
     behind_tags = returns[(before == _COLON) & (page.take(returns - 2, mode="wrap") == _TAG_END)]

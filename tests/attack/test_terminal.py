@@ -331,12 +331,12 @@ def test_the_process_of_the_dashboard_says_none_of_it(monkeypatch: pytest.Monkey
     assert _foreign(errors.getvalue()) == []
 
 
-def test_only_paper_draws() -> None:
+def test_only_output_draws() -> None:
     """No other console of Rich's, whose text is markup and passes as it is, is made by this program."""
     root = Path(__file__).parents[2] / "monitor"
     made = {
-        path.name
+        path.relative_to(root).as_posix()
         for path in root.rglob("*.py")
         if re.search(r"\bConsole\(|__stdout__|__stderr__|\.buffer\.write|os\.write\(", path.read_text(encoding="utf-8"))
     }
-    assert made == {"paper.py", "pairs.py", "nightly.py"}
+    assert made == {"cli/output.py", "archive/comparison.py", "review/nightly.py"}
