@@ -55,7 +55,7 @@ def jobs(
     told = _reviewed(desk, by_urgency(found, now), say, given_up) if sort == "worst" else {}
     rows = [_row(job, told.get(job.name), desk) for job in _ordered(found, told)]
     last = min((job.created for job in found if job.created), default=None)
-    following = last.isoformat().replace("+00:00", "Z") if more and last else None
+    following = plain(last) if more else None
     remedies = {each.remedy: None for each in told.values() if isinstance(each, TrainwatchError) and each.remedy}
     waiting = sum(row["level"] is None for row in rows) if sort == "worst" else 0
 

@@ -14,7 +14,7 @@ from typing import Any
 Forms = Mapping[type, str]
 
 
-def plain(value: Any) -> Any:
+def scalar(value: Any) -> Any:
     """A value of JSON's types, an instant as ISO 8601 UTC; NaN and infinities are null, as JSON has neither."""
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
@@ -23,7 +23,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def document(value: Any, forms: Forms, leaf: Callable[[Any], Any] = plain) -> Any:
+def document(value: Any, forms: Forms, leaf: Callable[[Any], Any] = scalar) -> Any:
     """``value`` by its type's form, and what is within it by theirs; ``leaf`` writes what is neither that nor a collection."""
     if (form := forms.get(type(value))) is not None:
         return {

@@ -219,7 +219,7 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
             reports.keep(part, table.time_s[part], table.meaning[part], segment)
 
 
-def _time_by_size(table: Table, at: At, samples_per_step: int) -> None:
+def _time_by_size(table: Table, at: At, samples_per_step: int | Floats) -> None:
     """Samples a second are printed and, in a configuration, how many a step takes."""
     with np.errstate(divide="ignore"):
         by_size = durations(samples_per_step / table.throughput[at])
@@ -232,8 +232,7 @@ def _by_images(table: Table, at: At, images_per_step: int | None) -> None:
     known = each > 0
     own, each = at[known], each[known]
     table.step[own] = np.round(1000 * table.epoch_share[own] / each)
-    with np.errstate(divide="ignore"):
-        table.time_s[own] = durations(each / table.throughput[own])
+    _time_by_size(table, own, each)
     table.counter[at] = table.epoch_share[at] = np.nan
 
 

@@ -142,7 +142,10 @@ def fragments(line: str, plain: bool = False) -> list[Fragment]:
 
 
 def redraws(line: bytes) -> list[bytes] | None:
-    """The same as ``apart`` for the usual line: redraws behind one MPI tag or none, each as it is; None for others."""
+    """The same as ``apart`` for the usual line: redraws behind one MPI tag or none, each as it is; None for others.
+
+    Octal signs and backspaces are no more in it.
+    """
     if line[:1] == b"\x1b" and line.endswith(_RESET.encode()) and (colour := _BYTES_OF_COLOUR.match(line)) is not None:
         line = line[colour.end() : -len(_RESET)]
     head, text = b"", line
@@ -252,7 +255,7 @@ def without_octal(text: str) -> str:
 
 
 def without_octal_bytes(data: bytes) -> bytes:
-    """The same of bytes."""
+    """``without_octal`` of bytes."""
     for octal, byte in _OCTAL_BYTES:
         data = data.replace(octal, byte)
     return data

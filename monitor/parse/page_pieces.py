@@ -132,18 +132,25 @@ def _wrapped(data: bytes, ends: Ints) -> tuple[Ints, Ints]:
     if b"]<std" in data or b",mpirank:" in data:
         tags = np.concatenate([_places(page, b"]<std"), _places(page, b",mpirank:")])
         tagged = np.searchsorted(ends, tags)
-        found.append(tagged[tags - np.where(tagged > 0, ends[tagged - 1] + 1, 0) > _FURTHEST_TAG])
+        found.append(tagged[tags - _begins(ends, tagged) > _FURTHEST_TAG])
     wrapped = np.unique(np.concatenate(found))
-    starts = np.where(wrapped > 0, ends[wrapped - 1] + 1, 0)
+    if not len(wrapped):
+        return wrapped, wrapped
+    starts = _begins(ends, wrapped)
     others = np.isin(wrapped, tagged) | (ends[wrapped] - starts > LONGEST_LINE)
     first = page.take(starts, mode="clip")
     for at in np.flatnonzero(_MAY_LABEL[first] & ~others).tolist():
         others[at] = may_have_prefix(data, int(starts[at]))
     if b"algo-" in data:
-        of = _places(page, b"algo-")
-        of = of[of - np.where((line := np.searchsorted(ends, of)) > 0, ends[line - 1] + 1, 0) < _FURTHEST_HOST]
-        others |= np.isin(wrapped, np.searchsorted(ends, of))
+        names = _places(page, b"algo-")
+        named = np.searchsorted(ends, names)
+        others |= np.isin(wrapped, named[names - _begins(ends, named) < _FURTHEST_HOST])
     return wrapped, wrapped[others]
+
+
+def _begins(ends: Ints, lines: Ints) -> Ints:
+    """Where these lines begin."""
+    return np.where(lines > 0, ends[lines - 1] + 1, 0)
 
 
 def _at_returns(data: bytes, ends: Ints, wrapped: Ints) -> Pieces:

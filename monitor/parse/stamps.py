@@ -103,15 +103,20 @@ def unnamed_ms(text: str) -> int | None:
     if len(found) != 1:
         return None
     hours, minutes, seconds, fraction = found[0].groups()
-    return ((int(hours) * 60 + int(minutes)) * 60 + int(seconds)) * 1000 + int((fraction or "0").ljust(3, "0")[:3])
+    return _ms(int(hours), minutes, seconds, fraction)
+
+
+def _ms(hours: int, minutes: str, seconds: str, fraction: str | None) -> int:
+    """Milliseconds of a clock; of the fraction three digits count."""
+    return ((hours * 60 + int(minutes)) * 60 + int(seconds)) * 1000 + int((fraction or "0").ljust(3, "0")[:3])
 
 
 def _finer(coarse: Stamp, text: str) -> Stamp:
     found = _FINE.search(text, 0, _WITHIN + _LONGEST)
     if found is None:
         return coarse
-    hour, minute, second = (int(part) for part in found.groups()[:3])
-    ahead_ms = ((hour * 60 + minute) * 60 + second) * 1000 + int(found[4].ljust(3, "0")[:3]) - coarse.ms % int(DAY_MS)
+    hour, minute, second, fraction = found.groups()
+    ahead_ms = _ms(int(hour), minute, second, fraction) - coarse.ms % int(DAY_MS)
     return coarse._replace(ms=coarse.ms + ahead_ms) if abs(ahead_ms) <= _SAME_MS else coarse
 
 
@@ -148,10 +153,8 @@ def _unix(value: str) -> Stamp | None:
 def _read_usual(found: re.Match[str]) -> Stamp | None:
     year, month, day, hour, minute, second, fraction = found.groups()
     begun_s = _day_s(int(year), int(month), int(day))
-    of_day_s = int(hour) * 3600 + int(minute) * 60 + int(second)
-    if begun_s is None or of_day_s >= DAY_MS / 1000:
-        return None
-    return Stamp((begun_s + of_day_s) * 1000 + int((fraction or "0").ljust(3, "0")[:3]), True)
+    of_day_ms = _ms(int(hour), minute, second, fraction)
+    return None if begun_s is None or of_day_ms >= DAY_MS else Stamp(begun_s * 1000 + of_day_ms, True)
 
 
 def _read(found: re.Match[str]) -> Stamp | None:
@@ -161,8 +164,7 @@ def _read(found: re.Match[str]) -> Stamp | None:
         hour = hour % 12 + (12 if half[0] == "p" else 0)
     month = _MONTHS[parts["name"].lower()[:3]] if parts.get("name") else int(parts.get("mo") or 0)
     year, day = parts.get("y"), int(parts.get("d") or 0)
-    of_day_s = hour * 3600 + int(parts["mi"]) * 60 + int(parts["s"])
-    ms = of_day_s * 1000 + int((parts.get("f") or "0").ljust(3, "0")[:3])
+    ms = _ms(hour, parts["mi"], parts["s"], parts.get("f"))
     if hour > 23:
         return None
     if not day:

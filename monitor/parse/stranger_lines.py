@@ -17,25 +17,13 @@ from monitor.model import LogPage
 from monitor.parse.gates import Lines
 from monitor.parse.numbers import clock_s
 from monitor.parse.stranger_words import LEARNING, LOSS, QUALITY
+from monitor.parse.vocabulary import word_set
 
 Shape = tuple[str, ...]
 """The texts between the numbers, one more than there are numbers."""
 
 # Of one of these every line has a piece that may be learned: it names what training watches, or says that it trains.
-_TRAINING = (
-    "train",
-    "epoch",
-    "iteration",
-    "optimi",
-    "gradient",
-    "backprop",
-    "sgd",
-    "adam",
-    "learner",
-    "tuning",
-    "обучени",
-    "эпоха",
-)
+_TRAINING = word_set("train epoch iteration optimi gradient backprop sgd adam learner tuning обучени эпоха")
 _WORDS = sorted({*_TRAINING, "训练", "訓練", "학습", *LOSS, *LEARNING, *QUALITY})
 _SCAN = BytesAhoCorasick([word.encode() for word in _WORDS], implementation=Implementation.DFA)
 # Short words also stand inside of others, as "acc" does in "access".
