@@ -12,9 +12,8 @@ from monitor.review import Snapshot
 from monitor.show import data, shell, visitor
 from monitor.show.jobs import table as jobs_table
 from monitor.show.pace import IDLE, WAITING, Pace, live
+from monitor.show.thresholds.board import show_last, show_saved, show_try, show_undelivered
 from monitor.show.thresholds.crossings import show_wrong
-from monitor.show.thresholds.saved import show_last, show_saved, show_undelivered
-from monitor.show.thresholds.trial import show_try
 from monitor.show.trouble import part, plain, show_error, show_stale
 from monitor.words import count
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.account import Account, Job, LineSpan, Running, running
-from monitor.serve.process import Dashboard
+from monitor.serve import Dashboard
 
 ROOT = Path(__file__).parents[2]
 FINISHED, LIVE = "finished-run", "running-run"

@@ -16,7 +16,7 @@ from monitor.cli.options import (
     archive_source,
 )
 from monitor.errors import BadCall
-from monitor.serve.process import HERE, check, is_this_machine_alone, serve, stop_signals
+from monitor.serve import HERE, check, is_this_machine_alone, serve, stop_signals
 from monitor.settings import ALL_ACCOUNTS, ARCHIVE_SHOWN, CACHE_OFF, ONE_PROFILE, READ_ONLY, expanded, read
 
 

@@ -15,7 +15,7 @@ from monitor.cli.options import (
     chosen_cache,
 )
 from monitor.errors import BadCall, CannotDo
-from monitor.serve.process import HERE, check, is_this_machine_alone
+from monitor.serve import HERE, check, is_this_machine_alone
 from monitor.settings import read
 
 _PORT = 8765

@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from monitor.analyze.gpu_memory import memory_peaks
+from monitor.analyze.memory import memory_peaks
 from monitor.analyze.step_time import is_aggregated
 from monitor.archive.document import report_document
 from monitor.aws.calls import metered

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from monitor.installed import APP
-from monitor.serve.process import HERE, check, serve, stop_signals
+from monitor.serve import HERE, check, serve, stop_signals
 
 
 def run(port: int, script: Path = APP, host: str = HERE, visitors: Mapping[str, str] = MappingProxyType({})) -> int:

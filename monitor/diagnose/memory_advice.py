@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from monitor.analyze.gpu_memory import Fill
+from monitor.analyze.memory import Fill
 from monitor.diagnose.advised import MOST_MEMORY_PCT, prediction
 from monitor.diagnose.hints import when_memory_is_short
 from monitor.diagnose.rulebook import Case, parameter

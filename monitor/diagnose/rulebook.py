@@ -36,9 +36,9 @@ from monitor.analyze import step_time, utilization
 from monitor.analyze.checkpoints import Activity, Span, activities, outside, spans_set_aside
 from monitor.analyze.devices import by_minute
 from monitor.analyze.ending import Ending, ending_of
-from monitor.analyze.gpu_memory import Fill, fill, memory_peaks
 from monitor.analyze.journal import NanLoss, journal, nan_loss
 from monitor.analyze.lost import LostWork, lost_work
+from monitor.analyze.memory import Fill, fill, memory_peaks
 from monitor.analyze.mfu import Mfu, mfu, parameters
 from monitor.analyze.phases import billing_factor, buckets, cost
 from monitor.analyze.phases import phases as phases_of

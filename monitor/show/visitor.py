@@ -9,7 +9,7 @@ import os
 import streamlit as st
 
 from monitor.errors import BadCall
-from monitor.serve.process import is_this_machine_alone
+from monitor.serve import is_this_machine_alone
 from monitor.settings import ONE_PROFILE, READ_ONLY
 
 #: Beside what cannot be changed here.

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from monitor.analyze.growth import Growth, grown
+from monitor.analyze.memory import Growth, grown
 from tests.builders import START
 
 N = 240

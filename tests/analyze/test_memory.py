@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.analyze.gpu_memory import memory_peaks
+from monitor.analyze.memory import memory_peaks
 from tests.parse.read import parse
 
 MEGATRON = (

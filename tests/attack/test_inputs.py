@@ -61,7 +61,7 @@ def test_what_needs_a_home_says_so(argv: list[str], code: int, words: str, homel
 
 
 def test_the_dashboards_process_gets_a_home(homeless: Path) -> None:
-    from monitor.serve.process import _with_home
+    from monitor.serve import _with_home
 
     assert _with_home({"PATH": "/bin"}) == {"PATH": "/bin", "HOME": "/"}
     assert _with_home({"HOME": "/home/me"}) == {"HOME": "/home/me"}

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from monitor.analyze.timeline import MARKS
-from monitor.charts.overview import of_metric, of_steps
 from monitor.charts.step_time import buckets, outliers, reached, work_of
+from monitor.charts.timeline import of_metric, of_steps
 from monitor.charts.utilization import across, cells, columns_for, line_frames, measured
 from tests.builders import START, metrics, steps
 

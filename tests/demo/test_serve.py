@@ -19,7 +19,7 @@ from monitor.cli import dashboard
 from monitor.cli.main import main
 from monitor.demo.serve import run
 from monitor.errors import BadCall, CannotDo
-from monitor.serve.process import who_can_see
+from monitor.serve import who_can_see
 from monitor.settings import ONE_PROFILE, READ_ONLY
 from tests.demo.seen import Seen
 
@@ -183,7 +183,7 @@ def test_a_dashboard_ends_when_its_launcher_is_killed(tmp_path: Path) -> None:
     (tmp_path / "page.py").write_text(PAGE)
     port = free_port()
     call = (
-        "import time; from pathlib import Path; from monitor.serve.process import Dashboard; "
+        "import time; from pathlib import Path; from monitor.serve import Dashboard; "
         f"one = Dashboard(Path.cwd() / 'page.py', {port}, __import__('os').environ); "
         "print(one.wait_until_it_answers(lambda: False), flush=True); time.sleep(60)"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from monitor.analyze.ending import FULL_PCT, Ending
-from monitor.analyze.gpu_memory import fill
+from monitor.analyze.memory import fill
 from monitor.analyze.single_gpus import fullest_before
 from monitor.diagnose.endings import description as ended
 from monitor.diagnose.endings import from_inside as raised

@@ -17,7 +17,7 @@ import streamlit as st
 from monitor.alert.conditions import Rule
 from monitor.analyze.journal import Losses, losses
 from monitor.analyze.step_time import is_aggregated
-from monitor.charts import overview, step_time, timeline, utilization
+from monitor.charts import step_time, timeline, utilization
 from monitor.charts.elements import Span, edges, threshold_lines, with_threshold_lines
 from monitor.charts.step_time import BUCKETS, OUTLIER_TIMES, Work, ceiling, work_of
 from monitor.charts.utilization import POINTS, ROWS, Measured, bucket_seconds, cells, columns_for, measured
@@ -185,12 +185,12 @@ def _strip(report: Report, span: Span, zone: tzinfo) -> None:
     metric = _busy(report)
     rows, steps = rows_of(report, metric), work(report)
     if len(rows.node):
-        strip = data.of_report(report, "strip", lambda: overview.of_metric(rows, span))
+        strip = data.of_report(report, "strip", lambda: timeline.of_metric(rows, span))
         show_overview(
             report, span, strip, f"{HOST_METRICS[metric].label}, {HOST_METRICS[metric].percent_of}", True, zone
         )
     elif len(steps):
-        strip = data.of_report(report, "strip", lambda: overview.of_steps(steps, span))
+        strip = data.of_report(report, "strip", lambda: timeline.of_steps(steps, span))
         show_overview(report, span, strip, "Step time, seconds", False, zone)
 
 

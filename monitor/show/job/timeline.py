@@ -13,7 +13,6 @@ import pandas as pd
 import streamlit as st
 
 from monitor.analyze.timeline import KINDS, Timeline, closer, timeline
-from monitor.charts import overview
 from monitor.charts import timeline as chart
 from monitor.charts.elements import Span
 from monitor.charts.utilization import instant_of
@@ -249,12 +248,12 @@ def show_overview(
     brush = _brush(report.job.name, None if rolling else part)
     with st.container(border=True, gap="xsmall"):
         st.markdown(f"**{plain(_said(span, part, rolling and report.job.is_running, zone))}**")
-        frames = (*strip, overview.marked(part if rolling else None))
+        frames = (*strip, chart.marked(part if rolling else None))
         drawn = with_frames(
-            ("overview", percent), frames, lambda shown, ends, marked: overview.overview(shown, ends, marked, percent)
+            ("overview", percent), frames, lambda shown, ends, marked: chart.overview(shown, ends, marked, percent)
         )
         st.vega_lite_chart(
-            overview.with_choice(drawn, brush.drawn),
+            chart.with_choice(drawn, brush.drawn),
             key=brush.key,
             on_select=calm("Choosing a time range", lambda: _moved(brush)),
             alt=f"{what} over the whole job; the part that the charts below show can also be chosen with the buttons",
@@ -316,7 +315,7 @@ def _brush(job: str, part: Span | None) -> _Brush:
 
 def _moved(brush: _Brush) -> None:
     """The viewer moved the brush: the address follows, and the strip stays."""
-    ends = st.session_state[brush.key]["selection"].get(overview.CHOICE, {}).get(overview.FIELD)
+    ends = st.session_state[brush.key]["selection"].get(chart.CHOICE, {}).get(chart.FIELD)
     choose(_part(ends))
     st.session_state[_SLOT] = _Brush(brush.job, brush.turn, brush.drawn, asked())
 

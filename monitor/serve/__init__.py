@@ -1,1 +1,0 @@
-"""The dashboard as a process of its own, started and stopped from a terminal."""
