@@ -30,19 +30,13 @@ def choose() -> str | None:
     with st.container(horizontal=True, vertical_alignment="center"):
         choose_job(visit.account, "of-job", named, lambda name: address.keep("job", name))
         if named:
-            to = address.to(**plan_address.link(named))
-            st.page_link(shell.PLAN_PAGE, label="Plan a change", icon=":material/tune:", query_params=to)
-            to = log_address.link(named)
-            st.page_link(shell.LOGS_PAGE, label="Logs", icon=":material/article:", query_params=to)
+            shell.show_link(shell.PLAN_PAGE, "Plan a change", address.to(**plan_address.link(named)))
+            shell.show_link(shell.LOGS_PAGE, "Logs", log_address.link(named))
             # With the run before it, where the list knows one; else with what is chosen there.
             earlier = previous(named, [job.name for job in data.jobs(visit.account).jobs])
-            st.page_link(
-                shell.COMPARE_PAGE,
-                label="Compare",
-                icon=":material/compare_arrows:",
-                query_params=compare_address.link(*filter(None, (earlier, named))),
-                help=plain(f"With the previous run, {earlier}" if earlier else "With another job"),
-            )
+            to = compare_address.link(*filter(None, (earlier, named)))
+            with_what = f"With the previous run, {earlier}" if earlier else "With another job"
+            shell.show_link(shell.COMPARE_PAGE, "Compare", to, plain(with_what))
             show_save(visit.account, named)
     if not named:
         show_newest(visit.account, "job-newest", lambda name: address.keep("job", name))

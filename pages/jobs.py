@@ -130,12 +130,11 @@ def above(
             )
         if len(chosen) > 1:
             several = chosen[: compare_address.MOST]
-            st.page_link(
+            shell.show_link(
                 shell.COMPARE_PAGE,
-                label=f"Compare these {len(several)}",
-                icon=":material/compare_arrows:",
-                query_params=compare_address.link(*several),
-                help=plain(f"Against {several[0]}, which started first"),
+                f"Compare these {len(several)}",
+                compare_address.link(*several),
+                plain(f"Against {several[0]}, which started first"),
             )
         elif chosen:
             st.caption("Select another one to compare.", width="content")

@@ -8,7 +8,7 @@ from monitor.agents.desk import Desk
 from monitor.agents.quoting import Answer, clipped, fitted, quote, quotes_of
 from monitor.agents.reviewing import range_of
 from monitor.agents.shapes import Against, Difference
-from monitor.archive.document import plain
+from monitor.archive.document import json_types
 from monitor.diagnose.comparison import compare as compared_jobs
 from monitor.diagnose.comparison.compare import Comparison, compare, letter
 from monitor.diagnose.comparison.rows import difference_rows, figure_rows, prediction_lines, verdict_lines
@@ -55,7 +55,7 @@ def compared(desk: Desk, jobs: Sequence[str], say: Progress, given_up: Callable[
         following = f'plan(job="{jobs[0]}", change={{…}})'
         lines += [f"Figures ({' | '.join(names)}):", *foot, f"Next: {following} asks what one of these changes does."]
         data = {"jobs": [*jobs], "against": against, "different": different[:shown], "left_out": out, "next": following}
-        return Answer("\n".join(lines), plain(data))
+        return Answer("\n".join(lines), json_types(data))
 
     return fitted(make, len(different), CAP)
 

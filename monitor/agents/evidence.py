@@ -19,7 +19,7 @@ import pandas as pd
 from monitor.agents.desk import Desk
 from monitor.agents.quoting import Answer, Quotes, clipped, fitted, quote, quotes_of
 from monitor.agents.shapes import BEFORE, CAP, TELLS, Fact, fact_line, iso, moment
-from monitor.archive.document import plain
+from monitor.archive.document import json_types
 from monitor.errors import BadCall
 from monitor.fetch.source import Lines, PageSource
 from monitor.masking import MASK, KeyLines, without_secrets
@@ -91,7 +91,7 @@ def _of_finding(
             lines.append(f'{out} more facts: cursor="{following}".')
         return Answer(
             "\n".join([*lines, *foot]),
-            plain({"job": job, "facts": facts[:shown], "left_out": out, "next": following}),
+            json_types({"job": job, "facts": facts[:shown], "left_out": out, "next": following}),
         )
 
     return fitted(make, most, CAP)
@@ -235,7 +235,7 @@ def numbered_lines(
         if following:
             direction = "Earlier" if place.back else "Later"
             said.append(f'{direction} lines: cursor="{following}"{", find as here" if find else ""}.')
-        return Answer("\n".join(said), plain({"job": job, "facts": kept, "left_out": out, "next": following}))
+        return Answer("\n".join(said), json_types({"job": job, "facts": kept, "left_out": out, "next": following}))
 
     return fitted(make, len(facts), CAP)
 
@@ -363,7 +363,7 @@ def timed_lines(read: Lines, job: Job, find: str, node: str, at: str, cursor: st
                 f'{"Later" if place.onward else "Earlier"} lines: cursor="{following}"{", find as here" if find else ""}.'
             )
         data = {"job": job.name, "facts": kept, "left_out": out, "next": following}
-        return Answer("\n".join(lines), plain(data))
+        return Answer("\n".join(lines), json_types(data))
 
     return fitted(make, len(facts), CAP)
 

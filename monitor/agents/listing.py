@@ -11,7 +11,7 @@ from typing import Literal
 from monitor.agents.desk import Desk, Gone
 from monitor.agents.quoting import Answer, clipped, fitted, quote, quotes_of
 from monitor.agents.shapes import JobRow
-from monitor.archive.document import plain
+from monitor.archive.document import json_types
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.stakes import stakes_usd
 from monitor.diagnose.verdict import Level, by_urgency, judge, place_of
@@ -55,7 +55,7 @@ def jobs(
     told = _reviewed(desk, by_urgency(found, now), say, given_up) if sort == "worst" else {}
     rows = [_row(job, told.get(job.name), desk) for job in _ordered(found, told)]
     last = min((job.created for job in found if job.created), default=None)
-    following = plain(last) if more else None
+    following = json_types(last) if more else None
     remedies = {each.remedy: None for each in told.values() if isinstance(each, TrainwatchError) and each.remedy}
     waiting = sum(row["level"] is None for row in rows) if sort == "worst" else 0
 
@@ -142,7 +142,7 @@ def _row(job: JobSummary, told: Report | TrainwatchError | None, desk: Desk) -> 
     elif desk.cache is not None and (kept := desk.cache.verdicts.of(desk.account().endpoint(), job.name, job.created)):
         level, verdict, finding = (kept.level, quote(kept.headline, _LONGEST), kept.finding)  # type: ignore[assignment]
     count = "" if job.instance_count is None else f"{job.instance_count} x "
-    row: JobRow = plain(
+    row: JobRow = json_types(
         {
             "name": job.name,
             "status": job.status,

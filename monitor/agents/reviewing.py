@@ -8,7 +8,7 @@ from typing import Any, Literal
 from monitor.agents.desk import Desk
 from monitor.agents.quoting import Answer, Quotes, clipped, fitted, quotes_of
 from monitor.agents.shapes import FindingRow, NodeRow, Range
-from monitor.archive.document import plain
+from monitor.archive.document import json_types
 from monitor.diagnose.headline import facts, outlook, status_word
 from monitor.diagnose.verdict import judge
 from monitor.diagnose.words.report import cost_words
@@ -47,7 +47,7 @@ def review(desk: Desk, job: str, detail: Detail, say: Progress, given_up: Callab
         if rows:
             lines.append(f'Next: evidence(job="{job}", finding="{rows[0]["id"]}").')
         told = {**data, "findings": rows[:shown], "nodes": kept, "left_out": out, "next": following}
-        return Answer("\n".join(lines), plain(told))
+        return Answer("\n".join(lines), json_types(told))
 
     return fitted(make, most, CAPS[detail])
 

@@ -11,7 +11,7 @@ from monitor.agents.quoting import Answer, clipped, quotes_of
 from monitor.agents.reviewing import range_of, verdict_of
 from monitor.alert.conditions import Condition, Rule, parse
 from monitor.alert.evaluate import judge as evaluated
-from monitor.archive.document import plain
+from monitor.archive.document import json_types
 from monitor.diagnose.headline import outlook, status_word
 from monitor.diagnose.verdict import judge
 from monitor.model import Report
@@ -101,4 +101,4 @@ def _answer(job: str, report: Report, why: str, begun: str) -> Answer:
         "seconds_to_finish": None if steps is None else range_of(steps.seconds_to_finish),
         "state": now,
     }
-    return Answer("\n".join(lines), plain(data))
+    return Answer("\n".join(lines), json_types(data))

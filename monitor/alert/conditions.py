@@ -11,8 +11,7 @@ from difflib import get_close_matches
 from typing import Literal, NoReturn, cast
 
 from monitor.errors import BadCall
-from monitor.model import METRICS
-from monitor.model.host_metrics import OF_GPUS
+from monitor.model.host_metrics import HOST_METRICS, OF_GPUS
 
 Kind = Literal["host", "step", "silence", "cost"]
 
@@ -37,20 +36,15 @@ class Measure:
         return self.examples[op.startswith(">")]
 
 
-_HOST_WORDS = {
-    "gpu_utilization": "GPU utilization",
-    "gpu_memory_utilization": "GPU memory",
-    "cpu_utilization": "CPU utilization",
-    "memory_utilization": "memory",
-    "disk_utilization": "disk space",
-}
+_HOST_WORDS = {name: each.label for name, each in HOST_METRICS.items()}
+_HOST_WORDS |= {"memory_utilization": "memory", "disk_utilization": "disk space"}
 _FROM_ZERO = (0.0, math.inf)
 
 #: By name, in the order of the documentation.
 MEASURES: dict[str, Measure] = {
     measure.name: measure
     for measure in (
-        *(Measure(name, "host", "%", _HOST_WORDS[name], (0.0, 100.0), ("40%", "90%")) for name in METRICS),
+        *(Measure(name, "host", "%", _HOST_WORDS[name], (0.0, 100.0), ("40%", "90%")) for name in HOST_METRICS),
         Measure("step_time", "step", "s", "step time", _FROM_ZERO, ("1s", "2s")),
         Measure("throughput", "step", "", "throughput", _FROM_ZERO, ("500", "500")),
         Measure("loss", "step", "", "loss", (-math.inf, math.inf), ("3", "3")),

@@ -38,7 +38,7 @@ def iso(at: datetime | None) -> str | None:
     return None if at is None else at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def plain(value: float | None) -> float | None:
+def rounded(value: float | None) -> float | None:
     """A number that JSON has, without the dust of floating point."""
     return None if value is None or not math.isfinite(value) else float(f"{value:.9g}")
 
@@ -66,7 +66,7 @@ def _rule(over: Sequence[Backtested]) -> dict[str, Any]:
         "severity": worst.rule.severity,
         "node": first.episode.node if first else None,
         "since": iso(first.episode.since) if first else None,
-        "value": plain(first.episode.value) if first else None,
+        "value": rounded(first.episode.value) if first else None,
         "unit": first.episode.unit if first else "",
         "jobs_firing": len(firing),
         "alerts": sum(len(tested.said) for tested in over),
@@ -85,11 +85,11 @@ _FORMS: Forms = {
 
 
 def _document(value: Any) -> Any:
-    return document(value, _FORMS, lambda leaf: iso(leaf) if isinstance(leaf, datetime) else _rounded(leaf))
+    return document(value, _FORMS, _scalar)
 
 
-def _rounded(leaf: Any) -> Any:
-    return plain(leaf) if isinstance(leaf, float) else leaf
+def _scalar(leaf: Any) -> Any:
+    return iso(leaf) if isinstance(leaf, datetime) else rounded(leaf) if isinstance(leaf, float) else leaf
 
 
 Kind = Literal["firing", "resolved", "ended", "report"]
@@ -153,8 +153,8 @@ def message_of(
         finding=about.finding or None,
         since=iso(about.since),
         at=iso(now) or "",
-        value=plain(about.value),
-        limit=plain(about.limit),
+        value=rounded(about.value),
+        limit=rounded(about.limit),
         unit=about.unit,
         title=f"{_title(kind, rule, job, about)}{f' of {where}' if where else ''}",
         text=_text(kind, rule, job, about),

@@ -33,7 +33,7 @@ from typing import IO, Any, TypeVar
 import pandas as pd
 
 from monitor.archive.layout import to_frame
-from monitor.archive.reading import plain, valued
+from monitor.archive.reading import fields_of, valued
 from monitor.diagnose.verdict import judge
 from monitor.errors import NoData
 from monitor.model import (
@@ -210,7 +210,7 @@ def key_of(job: Job, endpoint: str | None, patterns: Sequence[str] = ()) -> Key 
         return None
     # The bill of a warm pool grows after the job's end; nothing that is read of the job follows from it.
     settled = replace(job, warm_pool_billable_seconds=None)
-    return Key(_digest(endpoint, job.arn, job.created.isoformat()), _digest(plain(settled), list(patterns)))
+    return Key(_digest(endpoint, job.arn, job.created.isoformat()), _digest(fields_of(settled), list(patterns)))
 
 
 def is_final(run: Run, now: datetime) -> bool:
@@ -330,11 +330,11 @@ def write_run(run: Run, into: IO[bytes], note: Mapping[str, str] | None = None) 
     head = {
         "format": FORMAT,
         "note": dict(note or {}),
-        "job": plain(run.job),
-        "gaps": plain(run.gaps),
+        "job": fields_of(run.job),
+        "gaps": fields_of(run.gaps),
         "metrics_period_s": run.metrics_period_s,
-        "logs": plain(run.logs),
-        "profiler": plain(run.profiler),
+        "logs": fields_of(run.logs),
+        "profiler": fields_of(run.profiler),
     }
     # Parquet is packed already.
     with zipfile.ZipFile(into, "w", zipfile.ZIP_STORED) as parts:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from monitor.archive.document import SCHEMA, job_document
-from monitor.archive.reading import plain, valued
+from monitor.archive.reading import fields_of, valued
 from monitor.diagnose.comparison.comparability import Difference
 from monitor.diagnose.comparison.compare import Against, Comparison, Followed
 from monitor.diagnose.comparison.figures import Figures
@@ -70,7 +70,7 @@ class Pairs:
             key(known) == key(pair) and replace(known, compared_at=pair.compared_at) == pair for known in self.all()
         ):
             return True
-        line = json.dumps({"format": _FORMAT, **plain(pair)}, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        line = json.dumps({"format": _FORMAT, **fields_of(pair)}, ensure_ascii=False, allow_nan=False).encode() + b"\n"
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)

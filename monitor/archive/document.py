@@ -65,7 +65,7 @@ def report_document(report: Report) -> dict[str, Any]:
     """The report: plain JSON types; unknown is null, instants are ISO 8601 UTC, seconds and USD are numbers."""
     run = report.run
     steps = document(report.steps, _FORMS)
-    whole: dict[str, Any] = plain(
+    whole: dict[str, Any] = json_types(
         {
             "schema": SCHEMA,
             "job": job_document(run.job),
@@ -103,14 +103,14 @@ def _warnings(report: Report) -> list[str]:
 
 def jobs_document(jobs: tuple[JobSummary, ...]) -> dict[str, Any]:
     """The list of jobs, newest first."""
-    return {"schema": SCHEMA, "jobs": plain(jobs)}
+    return {"schema": SCHEMA, "jobs": json_types(jobs)}
 
 
 def job_document(job: Job) -> dict[str, Any]:
     gpus = {node.gpus for node in job.nodes}
     found: dict[str, Any] = document(job, _FORMS)
     found["gpus_per_node"] = gpus.pop() if len(gpus) == 1 else None
-    found["configuration"] = plain(resolved(job))
+    found["configuration"] = json_types(resolved(job))
     return found
 
 
@@ -150,6 +150,6 @@ _FORMS: Forms = {
 }
 
 
-def plain(value: Any) -> Any:
+def json_types(value: Any) -> Any:
     """``value``, and what it holds, as it stands in documents: in JSON's own types."""
     return document(value, _FORMS)

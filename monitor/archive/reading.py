@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from datetime import datetime
 from functools import cache
 from types import NoneType, UnionType
@@ -51,21 +51,16 @@ from monitor.model import (
     metrics_frame,
     steps_frame,
 )
+from monitor.model.document import document
 
 
-def plain(value: Any) -> Any:
-    """``value`` in JSON's own types; instants as ISO 8601. Fields that do not count when values are compared are left out."""
-    if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value) if field.compare}
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [plain(item) for item in value]
-    return value.isoformat() if isinstance(value, datetime) else value
+def fields_of(value: Any) -> Any:
+    """All that ``value`` holds, in JSON's own types: what ``valued`` makes it of again."""
+    return document(value, {}, lambda leaf: leaf.isoformat() if isinstance(leaf, datetime) else leaf)
 
 
 def valued(kind: Any, data: Any) -> Any:
-    """The value of type ``kind`` that ``plain`` made ``data`` of; fields that are absent keep their defaults.
+    """The value of type ``kind`` that ``fields_of`` made ``data`` of; fields that are absent keep their defaults.
 
     KeyError, TypeError or ValueError where the data are of another form.
     """
@@ -145,7 +140,7 @@ class Manifest:
 
 
 def to_bytes(manifest: Manifest) -> bytes:
-    body = json.dumps(plain(manifest), indent=1).encode()
+    body = json.dumps(fields_of(manifest), indent=1).encode()
     head = f'{{"schema": {SCHEMA}, "sha256": "{hashlib.sha256(body).hexdigest()}"'
     return b"".join([head.encode(), _BODY, body, b"}\n"])
 

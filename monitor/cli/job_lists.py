@@ -20,7 +20,7 @@ from rich.text import Text
 from monitor.accounts import AccountRegion
 from monitor.archive.cache import Cache
 from monitor.archive.cache import KeptVerdict as Kept
-from monitor.archive.document import SCHEMA, plain
+from monitor.archive.document import SCHEMA, json_types
 from monitor.cli.options import archive_source, seconds_of
 from monitor.cli.output import Column, Paper, as_json, as_line, csv_text, deliver, on_screen, paper_for, progress, table
 from monitor.diagnose.headline import status_word
@@ -58,7 +58,7 @@ def verdict_document(kept: Kept | None) -> dict[str, Any]:
     return {
         "verdict": None if kept is None else kept.headline,
         "level": None if kept is None else kept.level,
-        "reviewed_at": None if kept is None else plain(kept.reviewed_at),
+        "reviewed_at": None if kept is None else json_types(kept.reviewed_at),
     }
 
 

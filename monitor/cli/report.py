@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -36,12 +35,12 @@ from monitor.diagnose.headline import about, outlook
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
 from monitor.diagnose.words.devices import LEFT_OUT
-from monitor.diagnose.words.report import cost_words, hidden_words, mfu_words, muted_words
+from monitor.diagnose.words.report import NODE_TITLES, cost_words, hidden_words, mfu_words, muted_words, node_cells
 from monitor.diagnose.words.step_readings import reading_words
 from monitor.errors import BadCall
 from monitor.export.markdown import markdown
 from monitor.faults import attempt
-from monitor.model import Distribution, Finding, Mute, NodeStats, Report
+from monitor.model import METRICS, Finding, Mute, NodeStats, Report
 from monitor.review import Reviewer
 from monitor.review.muted import mutes, with_mutes
 from monitor.settings import read
@@ -227,21 +226,22 @@ def _memory(report: Report, paper: Console) -> None:
 
 def _nodes(report: Report, paper: Console) -> None:
     shown = [node for node in report.nodes if _has_figures(node)]
-    columns = [(column, cell) for column, cell in _NODE_COLUMNS if any(cell(node) != DASH for node in shown)]
-    if not shown or len(columns) < 3:
-        return
-    titled("Nodes", paper)
     # The least busy first when not all fit: these are the ones to look at.
     if len(shown) > _NODES_SHOWN:
         shown.sort(key=lambda node: node.gpu_utilization.mean if node.gpu_utilization else 101.0)
-    rows = [[cell(stats) for _, cell in columns] for stats in shown[:_NODES_SHOWN]]
-    paper.print(table([column for column, _ in columns], rows, paper.width, head="dim"), crop=False)
+    cells = [node_cells(stats, "-") for stats in shown]
+    names = [name for name in _NODE_COLUMNS if any(each[name] != DASH for each in cells)]
+    if len(names) < 3:
+        return
+    titled("Nodes", paper)
+    rows = [[each[name] for name in names] for each in cells[:_NODES_SHOWN]]
+    paper.print(table([_NODE_COLUMNS[name] for name in names], rows, paper.width, head="dim"), crop=False)
     if len(shown) > _NODES_SHOWN:
         paper.print(f"{len(shown) - _NODES_SHOWN} more nodes; --format json has all.", style="dim")
     silent = [stats.node.name for stats in report.nodes if not _has_figures(stats)]
     if silent:
         paper.print(f"Without figures: {', '.join(silent[:8])}{' …' if len(silent) > 8 else ''}", style="dim")
-    if any(column in _PERCENT for column, _ in columns):
+    if any(name in METRICS for name in names):
         paper.print(f"Percent of one GPU or vCPU, over the minutes of training; {LEFT_OUT}.", style="dim")
 
 
@@ -252,46 +252,21 @@ _PHASE_COLUMNS = (
     Column("BILLED", goes=1),
     Column("COST", right=True),
 )
-# Percent of one device.
-_PERCENT = _GPU, _GPU_MEMORY, _CPU, _MEMORY, _DISK = (
-    Column("GPU % (p5-p95)", right=True),
-    Column("GPU MEM %", goes=1, right=True),
-    Column("CPU %", goes=2, right=True),
-    Column("MEM %", goes=4, right=True),
-    Column("DISK %", goes=5, right=True),
-)
-_NODE_COLUMNS: tuple[tuple[Column, Callable[[NodeStats], str]], ...] = (
-    (Column("NODE"), lambda stats: stats.node.name),
-    (Column("INSTANCE", goes=3), lambda stats: stats.node.instance_type or DASH),
-    (Column("GPUS", goes=6, right=True), lambda stats: DASH if stats.node.gpus is None else str(stats.node.gpus)),
-    (_GPU, lambda stats: _span(stats.gpu_utilization)),
-    (_GPU_MEMORY, lambda stats: _mean(stats.gpu_memory_utilization)),
-    (_CPU, lambda stats: _mean(stats.cpu_utilization)),
-    (_MEMORY, lambda stats: _mean(stats.memory_utilization)),
-    (_DISK, lambda stats: _mean(stats.disk_utilization)),
-    (Column("STEP TIME", right=True), lambda stats: step_seconds(stats.steps.median_s) if stats.steps else DASH),
-)
+_NODE_COLUMNS = {
+    name: Column(
+        f"{title.upper().replace('MEMORY', 'MEM')}{' (p5-p95)' if name == 'gpu_utilization' else ''}",
+        # In the order of their titles.
+        goes=goes,
+        right=name not in {"node", "instance_type"},
+    )
+    for (name, title), goes in zip(NODE_TITLES.items(), (0, 3, 6, 0, 1, 2, 4, 5, 0), strict=True)
+}
 _SETTING_COLUMNS = (Column("PARAMETER"), Column("VALUE", wraps=True), Column("READ FROM", goes=1, wraps=True))
 
 
 def _has_figures(stats: NodeStats) -> bool:
-    return any(
-        (
-            stats.gpu_utilization,
-            stats.gpu_memory_utilization,
-            stats.cpu_utilization,
-            stats.memory_utilization,
-            stats.steps,
-        )
-    )
-
-
-def _mean(found: Distribution | None) -> str:
-    return DASH if found is None else f"{found.mean:.0f}"
-
-
-def _span(found: Distribution | None) -> str:
-    return DASH if found is None else f"{found.mean:.0f} ({found.p5:.0f}-{found.p95:.0f})"
+    """More than of its disk, which stands still."""
+    return any(getattr(stats, name) for name in (*METRICS, "steps") if name != "disk_utilization")
 
 
 def _configuration(report: Report, paper: Console) -> None:

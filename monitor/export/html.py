@@ -52,13 +52,22 @@ from monitor.diagnose.words.charts import (
     utilization_said,
 )
 from monitor.diagnose.words.devices import LEFT_OUT
-from monitor.diagnose.words.report import cost_words, fact_value, file_rows, muted_words, useful_words, when
+from monitor.diagnose.words.report import (
+    NODE_TITLES,
+    cost_words,
+    fact_value,
+    file_rows,
+    muted_words,
+    node_cells,
+    useful_words,
+    when,
+)
 from monitor.diagnose.words.step_readings import reading_words
 from monitor.faults import attempt
 from monitor.fleet.facts import WASTE
 from monitor.fleet.report import FleetReport, Sum
 from monitor.fleet.sections import headline, sections
-from monitor.model import Distribution, MetricName, NodeStats, Report
+from monitor.model import MetricName, NodeStats, Report
 from monitor.model.host_metrics import HOST_METRICS, OF_GPUS
 from monitor.predict.setup import resolved
 from monitor.words import duration
@@ -169,6 +178,7 @@ def html(report: Report, made_at: datetime, note: str = "") -> str:
         "costs": made("Cost", lambda: _costs(report)) or [],
         "buckets": made("Time and cost by phase", lambda: _buckets(report)) or [],
         "nodes": made("Nodes", lambda: [_node(stats) for stats in report.nodes]) or [],
+        "node_titles": [f"{title} (p5 to p95)" if title == "GPU %" else title for title in _NODE_TITLES.values()],
         "coverage": made("Coverage", lambda: list(_coverage(report))) or [],
     }
     gaps = [gap.said for gap in report.gaps if not gap.action]
@@ -218,26 +228,12 @@ def _buckets(report: Report) -> list[tuple[str, str, str]]:
     return [(words.phase(each.name), words.duration(each.seconds), words.usd(each.cost_usd)) for each in report.buckets]
 
 
-def _node(stats: NodeStats) -> tuple[str, ...]:
-    steps = stats.steps
-    return (
-        stats.node.name,
-        stats.node.instance_type or words.DASH,
-        _span(stats.gpu_utilization),
-        _mean(stats.gpu_memory_utilization),
-        _mean(stats.cpu_utilization),
-        _mean(stats.memory_utilization),
-        _mean(stats.disk_utilization),
-        words.step_seconds(steps.median_s) if steps else words.DASH,
-    )
+_NODE_TITLES = {name: title for name, title in NODE_TITLES.items() if name != "gpus"}
 
 
-def _mean(found: Distribution | None) -> str:
-    return words.DASH if found is None else f"{found.mean:.0f}"
-
-
-def _span(found: Distribution | None) -> str:
-    return words.DASH if found is None else f"{found.mean:.0f} ({found.p5:.0f} to {found.p95:.0f})"
+def _node(stats: NodeStats) -> list[str]:
+    cells = node_cells(stats, " to ")
+    return [cells[name] for name in _NODE_TITLES]
 
 
 def _coverage(report: Report) -> Iterator[str]:

@@ -14,14 +14,15 @@ from functools import partial
 from monitor.diagnose.headline import about, outlook
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
-from monitor.diagnose.words.report import cost_words, hidden_words, muted_words, useful_words
+from monitor.diagnose.words.report import NODE_TITLES, cost_words, hidden_words, muted_words, node_cells, useful_words
 from monitor.diagnose.words.step_readings import reading_words
 from monitor.faults import attempt
 from monitor.fleet.report import FleetReport
 from monitor.fleet.sections import headline, sections
 from monitor.inert import inert
-from monitor.model import Distribution, Report
-from monitor.words import DASH, capitalised, duration, from_cache, instant, percent, phase, sentence, step_seconds, usd
+from monitor.model import Report
+from monitor.model.host_metrics import OF_WORK
+from monitor.words import capitalised, duration, from_cache, instant, percent, phase, sentence, usd
 
 # Of a word: brackets, back-ticks, bars, tildes, backslashes, numbers of issues, mentions and mail; tags, emphasis,
 # entities, addresses, formulas (prices are none), icons, and what templates take for theirs.
@@ -186,18 +187,10 @@ def _phases(report: Report) -> list[str]:
 def _nodes(report: Report) -> list[str]:
     if not report.nodes:
         return []
-    titles = ("node", "GPU %", "GPU memory %", "CPU %", "step time")
-    nodes = [
-        (
-            stats.node.name,
-            _mean(stats.gpu_utilization),
-            _mean(stats.gpu_memory_utilization),
-            _mean(stats.cpu_utilization),
-            step_seconds(stats.steps.median_s) if stats.steps else DASH,
-        )
-        for stats in report.nodes
-    ]
-    return [heading(2, "Nodes"), "", *table(titles, nodes), ""]
+    names = ("node", *OF_WORK, "steps")
+    cells = [node_cells(stats, write=percent) for stats in report.nodes]
+    titles = [NODE_TITLES[name] for name in names]
+    return [heading(2, "Nodes"), "", *table(titles, [[each[name] for name in names] for each in cells]), ""]
 
 
 def _gaps(report: Report) -> list[str]:
@@ -219,10 +212,6 @@ def _coverage(report: Report) -> list[str]:
     if report.archive is not None:
         return [*lines, joined(f"{reviewed}, from the archive", Markup(f"{as_code(report.archive)}."))]
     return [*lines, f"{reviewed}{'' if report.kept_at is None else f', {from_cache(report.kept_at)}'}."]
-
-
-def _mean(found: Distribution | None) -> str:
-    return DASH if found is None else percent(found.mean)
 
 
 def fleet_markdown(report: FleetReport) -> str:

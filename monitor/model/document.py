@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
@@ -24,7 +25,10 @@ def scalar(value: Any) -> Any:
 
 
 def document(value: Any, forms: Forms, leaf: Callable[[Any], Any] = scalar) -> Any:
-    """``value`` by its type's form, and what is within it by theirs; ``leaf`` writes what is neither that nor a collection."""
+    """``value`` by its type's form, and what is within it by theirs; ``leaf`` writes what is neither that nor a collection.
+
+    A dataclass without a form has all its fields, but those that do not count when values are compared.
+    """
     if (form := forms.get(type(value))) is not None:
         return {
             name: document(get(value) or None if unset else get(value), forms, leaf)
@@ -34,6 +38,10 @@ def document(value: Any, forms: Forms, leaf: Callable[[Any], Any] = scalar) -> A
         return {str(key): document(item, forms, leaf) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [document(item, forms, leaf) for item in value]
+    if is_dataclass(value):
+        return {
+            field.name: document(getattr(value, field.name), forms, leaf) for field in fields(value) if field.compare
+        }
     return leaf(value)
 
 

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
 from monitor.archive.layout import RUNS, job_in
-from monitor.archive.reading import plain, valued
+from monitor.archive.reading import fields_of, valued
 from monitor.archive.store import Store
 from monitor.aws.calls import side_by_side
 from monitor.errors import BadCall, CannotDo, TrainwatchError
@@ -303,7 +303,7 @@ def _mark(
     said = [
         sorted(f"{part.path}\0{held.stamp}" for part, held in parts),
         sorted(chunk.digest for chunk in chunks),
-        None if described is None else plain(described),
+        None if described is None else fields_of(described),
         [*settings.patterns_of(job), settings.learn_formats],
     ]
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()

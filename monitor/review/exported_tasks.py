@@ -33,7 +33,7 @@ import orjson
 
 from monitor.archive.cache import reader_version
 from monitor.archive.layout import place_of
-from monitor.archive.reading import Archive, Manifest, from_bytes, plain, valued
+from monitor.archive.reading import Archive, Manifest, fields_of, from_bytes, valued
 from monitor.archive.store import Store, store_of
 from monitor.errors import CannotDo, NoData, TrainwatchError
 from monitor.faults import fault
@@ -160,7 +160,7 @@ class Answers:
 
 
 def to_text(value: Any) -> str:
-    return json.dumps(plain(value))
+    return json.dumps(fields_of(value))
 
 
 def sort_batch(text: str) -> str:
@@ -237,7 +237,7 @@ def _reviewed(job: JobTask, task: ReviewTask, store: Store, archiver: Archiver) 
         told = JobAnswer(job.name, "failed", error=str(error))
     except Exception as error:  # a bug on one job must not cost the others
         told = JobAnswer(job.name, "failed", error=str(fault(error, f"Reviewing {job.name}")))
-    return valued(JobAnswer, {**plain(told), "seconds": time.perf_counter() - begun})  # type: ignore[no-any-return]
+    return valued(JobAnswer, {**fields_of(told), "seconds": time.perf_counter() - begun})  # type: ignore[no-any-return]
 
 
 def _answer(outcome: Outcome, described: bool, events: int) -> JobAnswer:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from monitor.archive.document import SCHEMA, finding_document, plain
+from monitor.archive.document import SCHEMA, finding_document, json_types
 from monitor.diagnose.setup_findings import Measure, findings_of, measures
 from monitor.fetch import instance_types
 from monitor.model import Finding, Report
@@ -254,7 +254,7 @@ def _curve(
 
 def plan_document(plan: Plan) -> dict[str, Any]:
     """The plan: plain JSON types, unknown is null. Without a change what is said of one is that of the start."""
-    document: dict[str, Any] = plain(
+    document: dict[str, Any] = json_types(
         {
             "schema": SCHEMA,
             "start": {

@@ -137,7 +137,8 @@ def shared_source(account: Account) -> Source:
 
 
 @st.cache_data(ttl=JOBS_TTL_S, max_entries=64, show_spinner="Listing the training jobs…")
-def _listing(account: Account, query: JobQuery) -> Listing:
+def find(account: Account, query: JobQuery) -> Listing:
+    """The jobs that a query asks for, at most 20 s old."""
     try:
         desk = _desk(account)
     except TrainwatchError as error:
@@ -161,11 +162,6 @@ def jobs(account: Account, search: str = "", status: str | None = None) -> Listi
     return find(account, JobQuery(status=status, name_contains=search.strip() or None, limit=JOBS_LIMIT))
 
 
-def find(account: Account, query: JobQuery) -> Listing:
-    """The jobs that a query asks for, at most 20 s old."""
-    return _listing(account, query)
-
-
 @st.cache_data(ttl=GLANCES_TTL_S, max_entries=16, show_spinner=False)
 def _glances(account: Account, names: tuple[str, ...], _jobs: tuple[JobSummary, ...]) -> Glances:
     try:
@@ -181,13 +177,9 @@ def glances(account: Account, running: Sequence[JobSummary]) -> Glances:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _across(pairs: tuple[AccountRegion, ...]) -> AcrossWatch:
-    return AcrossWatch(pairs, lambda where: open_pair(where, None, user_prices()), JOBS_LIMIT)
-
-
 def across(pairs: tuple[AccountRegion, ...]) -> AcrossWatch:
     """Who lists the jobs of these accounts and regions, for all sessions."""
-    return _across(pairs)
+    return AcrossWatch(pairs, lambda where: open_pair(where, None, user_prices()), JOBS_LIMIT)
 
 
 @st.cache_data(ttl="1m", show_spinner=False)
@@ -286,12 +278,12 @@ def signed_in_to(account: Account) -> str | None:
 
 def forget() -> None:
     """Starts anew at the next question: new credentials are read, and the list is fetched again."""
-    _listing.clear()
+    find.clear()
     _glances.clear()
     _kept_rows.clear()
     _asked_number.clear()
     _desk.clear()
-    _across.clear()
+    across.clear()
 
 
 Made = TypeVar("Made")

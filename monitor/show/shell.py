@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from pathlib import Path
@@ -171,6 +172,32 @@ JOBS_PAGE = "pages/jobs.py"
 LOGS_PAGE = "pages/logs.py"
 PLAN_PAGE = "pages/plan.py"
 THRESHOLDS_PAGE = "pages/thresholds.py"
+#: Title, icon and what it is for, in the order of the navigation.
+_PAGES: Mapping[str, tuple[str, str, str]] = {
+    JOBS_PAGE: ("Jobs", "list_alt", "All training jobs of the account, those that need attention first."),
+    JOB_PAGE: ("Job", "monitoring", "One training job: the verdict, what to change, and the figures behind it."),
+    LOGS_PAGE: ("Logs", "article", "Log lines of all nodes in order of time, with what was recognized in each line."),
+    COMPARE_PAGE: (
+        "Compare",
+        "compare_arrows",
+        "Two or more jobs: what differs, which is faster and how certain that is, and whether a prediction held.",
+    ),
+    PLAN_PAGE: (
+        "Plan",
+        "tune",
+        "What another configuration would do to step time and GPU memory, before you pay for it.",
+    ),
+    FLEET_PAGE: (
+        "Fleet",
+        "stacked_bar_chart",
+        "Where the GPU-hours of all archived jobs went: waste by team and cause, week by week, down to the jobs.",
+    ),
+    THRESHOLDS_PAGE: (
+        "Thresholds",
+        "notifications",
+        "Alert conditions: which jobs cross them now, and what they would have said about past jobs.",
+    ),
+}
 #: The parameters of the address that a page finds as it was left; the account's belong to all.
 _OWN: dict[str, tuple[str, ...]] = {
     "": ("search", "status", "instance", "tag", "created", "from", "until", "accounts", "regions", "team"),
@@ -179,7 +206,6 @@ _OWN: dict[str, tuple[str, ...]] = {
     "job": ("job", "from", "until", "last", "loss"),
     "thresholds": ("when",),
 }
-_PLAN = "plan"
 _NAME = re.compile(r"[A-Za-z0-9-]+")
 # A file of ours: a Material icon as the tab's icon would be loaded from a font service.
 _MARK = str(Path(__file__).with_name("mark.svg"))
@@ -213,7 +239,7 @@ def run() -> None:
         complete(account)
     show_choice(account)
     show_left_out()
-    if page.url_path != _PLAN:  # what a plan starts "from" is no time
+    if page.url_path != "plan":  # what a plan starts "from" is no time
         address.show_left_out(st.query_params.to_dict())
     _title((address.value("job") if page.url_path == "job" else None) or page.title, account if is_of_one else None)
     show_failed_callbacks(page.url_path)
@@ -245,55 +271,20 @@ def enter() -> Visit:
 def _pages() -> list[st.Page]:
     return [
         st.Page(
-            JOBS_PAGE,
-            title="Jobs",
-            icon=":material/list_alt:",
-            default=True,
-            help="All training jobs of the account, those that need attention first.",
-        ),
-        st.Page(
-            JOB_PAGE,
-            title="Job",
-            icon=":material/monitoring:",
-            url_path="job",
-            help="One training job: the verdict, what to change, and the figures behind it.",
-        ),
-        st.Page(
-            LOGS_PAGE,
-            title="Logs",
-            icon=":material/article:",
-            url_path="logs",
-            help="Log lines of all nodes in order of time, with what was recognized in each line.",
-        ),
-        st.Page(
-            COMPARE_PAGE,
-            title="Compare",
-            icon=":material/compare_arrows:",
-            url_path="compare",
-            help="Two or more jobs: what differs, which is faster and how certain that is, and whether a prediction held.",
-        ),
-        st.Page(
-            PLAN_PAGE,
-            title="Plan",
-            icon=":material/tune:",
-            url_path=_PLAN,
-            help="What another configuration would do to step time and GPU memory, before you pay for it.",
-        ),
-        st.Page(
-            FLEET_PAGE,
-            title="Fleet",
-            icon=":material/stacked_bar_chart:",
-            url_path="fleet",
-            help="Where the GPU-hours of all archived jobs went: waste by team and cause, week by week, down to the jobs.",
-        ),
-        st.Page(
-            THRESHOLDS_PAGE,
-            title="Thresholds",
-            icon=":material/notifications:",
-            url_path="thresholds",
-            help="Alert conditions: which jobs cross them now, and what they would have said about past jobs.",
-        ),
+            page,
+            title=title,
+            icon=f":material/{icon}:",
+            url_path=None if page == JOBS_PAGE else title.lower(),
+            default=page == JOBS_PAGE,
+            help=help,
+        )
+        for page, (title, icon, help) in _PAGES.items()
     ]
+
+
+def show_link(page: str, label: str, to: dict[str, str], help: str | None = None) -> None:
+    """A link to a page, with its icon."""
+    st.page_link(page, label=label, icon=f":material/{_PAGES[page][1]}:", query_params=to, help=help)
 
 
 def _title(title: str, account: data.Account | None) -> None:

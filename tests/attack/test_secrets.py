@@ -19,7 +19,7 @@ from benchmarks.hostile.account import NAME, START, OneJob, answer
 from benchmarks.hostile.lines import logs
 from monitor.archive.cache import Cache, key_of
 from monitor.archive.document import report_document
-from monitor.archive.reading import plain
+from monitor.archive.reading import fields_of
 from monitor.archive.store import FolderStore
 from monitor.archive.writing import write
 from monitor.cli.report import print_report
@@ -181,7 +181,7 @@ def test_the_log_page_masks_the_same_and_a_key_line_by_line() -> None:
 def test_secrets_are_not_kept_beside_a_job(tmp_path: Path) -> None:
     job = job_of(answer(3, HyperParameters=_OWN, Environment=_ENVIRONMENT))
     assert job.secrets
-    assert not any(secret in text for secret in job.secrets for text in (repr(job), json.dumps(plain(job))))
+    assert not any(secret in text for secret in job.secrets for text in (repr(job), json.dumps(fields_of(job))))
     report = _reviewed(_STEPS, HyperParameters=_OWN, Environment=_ENVIRONMENT)
     assert report.job.secrets == ()
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from monitor.archive.reading import plain, valued
+from monitor.archive.reading import fields_of, valued
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall, CannotDo, NoSuchJob, NotAllowed, Unreachable
 from monitor.fetch.jobs import describe, job_of, list_jobs, with_instances
@@ -40,7 +40,7 @@ def test_inputs_and_outputs_without_secrets() -> None:
         Channel("efs", "efs://fs-02/data"),
     )
     assert found.outputs == Outputs("s3://out", "s3://out/a/output/model.tar.gz", "s3://out/checkpoints", own_key=True)
-    assert valued(Job, plain(found)) == found, "an archive keeps them"
+    assert valued(Job, fields_of(found)) == found, "an archive keeps them"
 
 
 def test_homogeneous_job() -> None:

@@ -3,15 +3,16 @@ where a job reads and writes, what to say next to its costs; and text of others,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, tzinfo
 from typing import Any, NamedTuple
 
 from monitor.diagnose.comparison.comparability import Difference
 from monitor.diagnose.stakes import Bill, stakes_usd
 from monitor.masking import MASK, without_secrets
-from monitor.model import Evidence, Job, Mute, Report, Saving, Utilized
-from monitor.words import DASH, count, instant, percent, sentence, usd, warm_pool
+from monitor.model import METRICS, Evidence, Job, Mute, NodeStats, Report, Saving, Utilized
+from monitor.model.host_metrics import HOST_METRICS
+from monitor.words import DASH, count, instant, percent, sentence, step_seconds, usd, warm_pool
 
 LONGEST = 500
 
@@ -158,6 +159,36 @@ def muted_words(mute: Mute, zone: tzinfo = UTC) -> str:
     """``Muted: a disk that we know, since 22 Nov 2026, 14:05 CET, for all runs of bert.``"""
     runs = f", for all runs of {mute.job}" if mute.all_runs else ""
     return sentence(f"Muted: {mute.reason.rstrip('.')}, since {instant(mute.since, zone)}{runs}")
+
+
+#: The columns of a table of nodes as text: name, title. Utilization is a mean in percent of one device.
+NODE_TITLES: Mapping[str, str] = {
+    "node": "node",
+    "instance_type": "instance",
+    "gpus": "GPUs",
+    **{
+        name: f"{each.device.replace('Memory', 'memory').replace('Disk', 'disk')} %"
+        for name, each in HOST_METRICS.items()
+    },
+    "steps": "step time",
+}
+
+
+def node_cells(
+    stats: NodeStats, to: str = "", write: Callable[[float], str] = lambda mean: f"{mean:.0f}"
+) -> dict[str, str]:
+    """A node's cells in these columns, a dash for what is not known; with p5 ``to`` p95 of its GPUs where ``to`` says how."""
+    node, gpu = stats.node, stats.gpu_utilization
+    means = {name: DASH if (found := getattr(stats, name)) is None else write(found.mean) for name in METRICS}
+    if to and gpu is not None:
+        means["gpu_utilization"] += f" ({gpu.p5:.0f}{to}{gpu.p95:.0f})"
+    return {
+        "node": node.name,
+        "instance_type": node.instance_type or DASH,
+        "gpus": DASH if node.gpus is None else str(node.gpus),
+        **means,
+        "steps": step_seconds(stats.steps.median_s) if stats.steps else DASH,
+    }
 
 
 class FileRow(NamedTuple):

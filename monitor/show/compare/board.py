@@ -22,7 +22,7 @@ from monitor.review import Snapshot
 from monitor.show import address, data
 from monitor.show.compare.figures import show_all_figures, show_export, show_figures, show_predicted, show_spread
 from monitor.show.pace import DONE, Pace, pace_of
-from monitor.show.shell import JOB_PAGE
+from monitor.show.shell import JOB_PAGE, show_link
 from monitor.show.trouble import Colour, part, plain, show_error, show_rights, show_stale
 from monitor.words import DASH, count
 
@@ -96,12 +96,7 @@ def _jobs(comparison: Comparison, found: Mapping[str, Snapshot], zone: tzinfo) -
         snapshot, job = found[report.job.name], report.job
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.badge(letter(place), color="blue" if place == 0 else "gray")
-            st.page_link(
-                JOB_PAGE,
-                label=plain(job.name),
-                icon=":material/monitoring:",
-                query_params=address.to(job=job.name),
-            )
+            show_link(JOB_PAGE, plain(job.name), address.to(job=job.name))
             parts = [status_word(job.status), *facts(report, zone)]
             if job.is_running and not report.archive and snapshot.updated_at is not None:
                 parts.append(f"updated {words.ago(snapshot.updated_at, now)}")

@@ -12,7 +12,7 @@ import streamlit as st
 
 from monitor.review.run_names import previous, proposed, short_names
 from monitor.show import address, data
-from monitor.show.shell import COMPARE_PAGE, JOB_PAGE
+from monitor.show.shell import COMPARE_PAGE, JOB_PAGE, show_link
 from monitor.show.trouble import calm, plain, show_error
 from monitor.words import count
 
@@ -27,10 +27,6 @@ _MOST_NAMED = 50
 def link(*names: str) -> dict[str, str]:
     """The address of a comparison, the baseline first."""
     return address.to(jobs=",".join(names))
-
-
-def job_link(name: str) -> dict[str, str]:
-    return address.to(job=name)
 
 
 def names_in(values: Sequence[str]) -> tuple[str, ...]:
@@ -120,22 +116,16 @@ def _guide(name: str | None, listed: list[str]) -> None:
         st.markdown("**Suggested pairs**")
         for earlier, later in pairs:
             before, after = short_names((earlier, later))
-            st.page_link(
+            show_link(
                 COMPARE_PAGE,
-                label=plain(f"{after} vs. {before}"),
-                icon=":material/compare_arrows:",
-                query_params=link(earlier, later),
-                help=plain(f"{later} vs. {earlier}, the baseline"),
+                plain(f"{after} vs. {before}"),
+                link(earlier, later),
+                plain(f"{later} vs. {earlier}, the baseline"),
             )
     elif listed:
         st.caption(f"{count(len(listed), 'job')} to choose from; no two names look like runs of the same job.")
     if name is not None:
-        st.page_link(
-            JOB_PAGE,
-            label=plain(f"Open {name}"),
-            icon=":material/monitoring:",
-            query_params=job_link(name),
-        )
+        show_link(JOB_PAGE, plain(f"Open {name}"), address.to(job=name))
 
 
 def _with(name: str, listed: list[str]) -> list[tuple[str, str]]:

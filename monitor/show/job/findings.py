@@ -33,7 +33,7 @@ from monitor.show.job.pictures import work
 from monitor.show.job.timeline import draw_timeline, key_of, of
 from monitor.show.logs.address import link_of
 from monitor.show.plan import inputs as plan_address
-from monitor.show.shell import LOGS_PAGE, PLAN_PAGE
+from monitor.show.shell import LOGS_PAGE, PLAN_PAGE, show_link
 from monitor.show.trouble import LOOKS, advice, calm, part, plain
 from monitor.words import DASH, clock, count, zone_name
 
@@ -140,7 +140,7 @@ def _plan(finding: Finding, report: Report) -> None:
     if advised is None or advised.to_value is None or advised.parameter not in CANONICAL:
         return
     to = address.to(**plan_address.link(report.job.name, **{advised.parameter: advised.to_value}))
-    st.page_link(PLAN_PAGE, label="Plan this change", icon=":material/tune:", query_params=to)
+    show_link(PLAN_PAGE, "Plan this change", to)
 
 
 def _quiet(finding: Finding) -> None:
@@ -309,7 +309,7 @@ def show_why(finding: Finding, report: Report, zone: tzinfo) -> None:
             st.code(fact.line, language=None, wrap_lines=True)
             if not report.archive and is_of_the_log(fact):
                 to = link_of(report, finding.id, fact, number)
-                st.page_link(LOGS_PAGE, label="Open in the log", icon=":material/article:", query_params=to)
+                show_link(LOGS_PAGE, "Open in the log", to)
 
 
 def _chart(finding: Finding, view: View, report: Report) -> None:

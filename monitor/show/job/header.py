@@ -44,7 +44,7 @@ from monitor.review.archived import Source
 from monitor.review.run_names import base_and_stamp, previous, short_names
 from monitor.show import data
 from monitor.show.compare import choice as compare_address
-from monitor.show.shell import COMPARE_PAGE
+from monitor.show.shell import COMPARE_PAGE, show_link
 from monitor.show.trouble import Colour, plain
 from monitor.words import DASH, capitalised, duration, percent, sentence, step_seconds, usd, warm_pool
 
@@ -158,7 +158,7 @@ def show_links(report: Report, account: data.Account, names: Iterable[str]) -> b
         if before is not None and different is not None:
             st.caption(plain(like_words(before, different)), width="content")
             to = compare_address.link(before, job.name)
-            st.page_link(COMPARE_PAGE, label="Compare them", icon=":material/compare_arrows:", query_params=to)
+            show_link(COMPARE_PAGE, "Compare them", to)
         for label, url in urls:
             st.link_button(label, url, icon=":material/open_in_new:", type="tertiary")
     return found is None

@@ -24,7 +24,7 @@ from monitor.show import data
 from monitor.show.address import length, moment
 from monitor.show.drawing import absent, alt_of, draw_frames, head, with_frames
 from monitor.show.logs import address as log_address
-from monitor.show.shell import LOGS_PAGE
+from monitor.show.shell import LOGS_PAGE, show_link
 from monitor.show.trouble import calm, plain
 from monitor.words import DASH, count, duration, zone_name
 
@@ -264,7 +264,7 @@ def show_overview(
             # Below the strip: above it, its own tools would lie over them.
             if part is not None and not report.archive:
                 to = log_address.link(report.job.name, at=part[0])
-                st.page_link(LOGS_PAGE, label="Logs from this time", icon=":material/article:", query_params=to)
+                show_link(LOGS_PAGE, "Logs from this time", to)
             _buttons(span, part)
 
 

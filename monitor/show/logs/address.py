@@ -22,7 +22,7 @@ from monitor.review.log_lines import NO_LEVEL, LogFilter, ranges
 from monitor.show import address, data
 from monitor.show.address import event, moment
 from monitor.show.job_choice import choose_job, show_newest
-from monitor.show.shell import JOB_PAGE
+from monitor.show.shell import JOB_PAGE, show_link
 from monitor.show.trouble import calm
 
 _ASKED = "logs-asked"
@@ -178,7 +178,7 @@ def choose(account: data.Account, view: View) -> str | None:
         choose_job(account, "logs-job", view.job, _other_job)
         if view.job:
             to = address.to(job=view.job)
-            st.page_link(JOB_PAGE, label="Open the job", icon=":material/monitoring:", query_params=to)
+            show_link(JOB_PAGE, "Open the job", to)
     return view.job
 
 

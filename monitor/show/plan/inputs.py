@@ -23,7 +23,7 @@ from monitor.predict.presets import PRESETS, preset
 from monitor.predict.setup import FRAMEWORK_NAMES, Framework, Known, Setup
 from monitor.show import address, data
 from monitor.show.job_choice import choose_job, show_newest
-from monitor.show.shell import JOB_PAGE
+from monitor.show.shell import JOB_PAGE, show_link
 from monitor.show.trouble import calm, plain
 
 Group = Literal["set", "change"]
@@ -409,9 +409,7 @@ def show_source(account: data.Account, asked: Asked) -> str | None:
         # As wide as a name: on a narrow window it goes into a row of its own.
         choose_job(account, "plan-job", asked.job, _take, width=480)
         if asked.job is not None:
-            st.page_link(
-                JOB_PAGE, label="Open the job", icon=":material/monitoring:", query_params=address.to(job=asked.job)
-            )
+            show_link(JOB_PAGE, "Open the job", address.to(job=asked.job))
     if asked.job is None:
         show_newest(account, "plan-newest", _take)
     return asked.job

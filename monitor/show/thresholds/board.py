@@ -22,7 +22,7 @@ from monitor.errors import BadCall, CannotDo, TrainwatchError
 from monitor.installed import PROGRAM
 from monitor.model import Report
 from monitor.show import address, data, visitor
-from monitor.show.shell import JOB_PAGE
+from monitor.show.shell import JOB_PAGE, show_link
 from monitor.show.thresholds.crossings import (
     EXAMPLES,
     Crossings,
@@ -251,7 +251,7 @@ def _icon(crossed: Crossings) -> str:
 def _job(one: Judged) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         name = one.report.job.name
-        st.page_link(JOB_PAGE, label=plain(name), icon=":material/monitoring:", query_params=address.to(job=name))
+        show_link(JOB_PAGE, plain(name), address.to(job=name))
         st.caption(plain(one.words), width="stretch")
 
 
