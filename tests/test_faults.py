@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from monitor import faults
-from monitor.cli import report
+from monitor.cli import options
 from monitor.cli.main import main
 from monitor.errors import Fault, NoData
 from tests.situations import healthy
@@ -212,8 +212,7 @@ def test_any_error_ends_a_command_with_a_sentence_and_code_3(
     def broken(_: object) -> int:
         raise error
 
-    monkeypatch.setattr(report, "read", broken)
-    monkeypatch.setattr(report, "job_source", broken)
+    monkeypatch.setattr(options, "job_source", broken)
     assert main(["report", "some-job"]) == 3
     out, err = capsys.readouterr()
     assert out == ""

@@ -44,7 +44,6 @@ _MOST_ACTIONS = 5
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command's grammar."""
     command = add_command(
         commands,
         "alarms",

@@ -239,7 +239,6 @@ CROSSED, NOT_DONE = 1, 3
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command's grammar."""
     command = add_command(
         commands,
         "alert",

@@ -48,7 +48,6 @@ _WORDS = {"archived": "archived", "unchanged": "unchanged", "kept": "kept as it 
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command's grammar."""
     command = add_command(
         commands,
         "archive",

@@ -47,7 +47,6 @@ from monitor.settings import read
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command's grammar."""
     command = add_command(
         commands,
         "compare",

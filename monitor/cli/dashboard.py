@@ -45,7 +45,6 @@ def visitors(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command's grammar."""
     command = add_command(
         commands,
         "dashboard",

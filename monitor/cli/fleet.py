@@ -48,7 +48,6 @@ _LEFT_OUT = frozenset({"Definitions"})
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command's grammar."""
     command = add_command(
         commands,
         "fleet",

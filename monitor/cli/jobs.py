@@ -176,7 +176,6 @@ class _Listing:
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command's grammar."""
     command = add_command(
         commands,
         "jobs",

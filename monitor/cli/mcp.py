@@ -24,7 +24,6 @@ _MOST_USD = 1.0
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command's grammar."""
     command = add_command(
         commands,
         "mcp",

@@ -34,7 +34,6 @@ from monitor.words import about_usd, count, duration
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command's grammar."""
     command = add_command(
         commands,
         "nightly",

@@ -25,7 +25,7 @@ from monitor.installed import PROGRAM
 from monitor.model import Job
 from monitor.parse.recognise import Recogniser
 from monitor.parse.user import step_pattern
-from monitor.review import Instead, Progress, archived
+from monitor.review import Instead, Progress, Reviewer, archived
 from monitor.review.across import Missing, Sweep
 from monitor.review.archived import ArchiveSource, Source
 from monitor.review.job_query import STATUSES, job_query
@@ -164,6 +164,19 @@ def add_profiler_options(command: argparse.ArgumentParser) -> None:
 def chosen_minutes(arguments: argparse.Namespace) -> FolderMinutes | None:
     """The folder of --profiler; None without it. NoData where it holds no profiler output."""
     return None if arguments.profiler is None else FolderMinutes(expanded(arguments.profiler))
+
+
+def reviewer_of(arguments: argparse.Namespace, **further: Any) -> Reviewer:
+    """Who reviews the job that the options name, as they say; ``further`` as for a ``Reviewer``."""
+    extra = own_patterns(arguments)
+    source, name = job_source(arguments)
+    settings = read()
+    cache = chosen_cache(arguments, settings)
+    if "aggregate" in arguments:
+        further["instead"] = instead(arguments, source)
+    if "profiler" in arguments:
+        further |= {"profiler": not arguments.no_profiler, "minutes": chosen_minutes(arguments)}
+    return Reviewer(source, name, settings, extra, cache=cache, **further)
 
 
 def chosen_cache(arguments: argparse.Namespace, settings: Settings) -> Cache | None:

@@ -23,10 +23,7 @@ from monitor.cli.options import (
     add_command,
     add_job_options,
     add_large_log_options,
-    chosen_cache,
-    instead,
-    job_source,
-    own_patterns,
+    reviewer_of,
 )
 from monitor.cli.output import Column, add_output_options, as_json, deliver, paper_for, progress, table, titled
 from monitor.cli.report import print_finding
@@ -35,7 +32,6 @@ from monitor.errors import BadCall
 from monitor.export.markdown import as_code, block, bold, document, heading, joined
 from monitor.export.markdown import table as markdown_table
 from monitor.fetch.configuration import MP_PARAMETERS, library_of, word
-from monitor.model import Report
 from monitor.predict import parameters
 from monitor.predict.distribution import is_default
 from monitor.predict.layout import pipeline_of
@@ -44,9 +40,7 @@ from monitor.predict.parameters import ALIASES_V1, V1, V2, whole_number
 from monitor.predict.pipeline import Schedule
 from monitor.predict.presets import PRESETS, Preset, preset
 from monitor.predict.setup import FRAMEWORK_NAMES, Setup
-from monitor.review import Reviewer
 from monitor.review.planning import Plan, advice_of, is_known, plan, plan_document, start_from, start_of
-from monitor.settings import read
 from monitor.show.plan.words import answer, changed_words, curve_words, script_lines, snippet, to_fit_rows
 from monitor.words import DASH, count, percent, sentence
 
@@ -317,7 +311,6 @@ _LIST = "list"
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command's grammar."""
     command = add_command(
         commands,
         "plan",
@@ -388,7 +381,9 @@ def _planned(arguments: argparse.Namespace) -> tuple[str, Plan, float | None]:
         return _name(chosen, start), plan(start, change), None
     if arguments.preset is not None:
         raise BadCall(f"Both a job and --preset {arguments.preset} were given.", "Start from one of them.")
-    report = _reviewed(arguments)
+    reviewer = reviewer_of(arguments)
+    with progress(arguments) as say:
+        report = reviewer.review(datetime.now(UTC), say)
     start = _unread(start_of(report, given, "--set", arguments.framework), unread)
     found = plan(start, change, advice_of(report), ran=len(report.run.steps) > 0)
     return report.job.name, found, usd_per_hour_of_steps(report)
@@ -396,17 +391,6 @@ def _planned(arguments: argparse.Namespace) -> tuple[str, Plan, float | None]:
 
 def _unread(start: Setup, names: tuple[str, ...]) -> Setup:
     return replace(start, unread=names) if names else start
-
-
-def _reviewed(arguments: argparse.Namespace) -> Report:
-    extra = own_patterns(arguments)
-    source, name = job_source(arguments)
-    settings = read()
-    cache = chosen_cache(arguments, settings)
-    with progress(arguments) as say:
-        return Reviewer(source, name, settings, extra, cache=cache, instead=instead(arguments, source)).review(
-            datetime.now(UTC), say
-        )
 
 
 def _preset(name: str | None) -> Preset | None:

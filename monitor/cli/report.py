@@ -24,11 +24,7 @@ from monitor.cli.options import (
     add_large_log_options,
     add_profiler_options,
     checked_limit,
-    chosen_cache,
-    chosen_minutes,
-    instead,
-    job_source,
-    own_patterns,
+    reviewer_of,
 )
 from monitor.cli.output import Column, add_output_options, as_json, deliver, paper_for, progress, table, titled
 from monitor.diagnose.headline import about, outlook
@@ -41,9 +37,7 @@ from monitor.errors import BadCall
 from monitor.export.markdown import markdown
 from monitor.faults import attempt
 from monitor.model import METRICS, Finding, Mute, NodeStats, Report
-from monitor.review import Reviewer
 from monitor.review.muted import mutes, with_mutes
-from monitor.settings import read
 from monitor.words import (
     DASH,
     capitalised,
@@ -305,7 +299,6 @@ def _coverage(report: Report, paper: Console) -> None:
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command's grammar."""
     command = add_command(
         commands,
         "report",
@@ -326,23 +319,9 @@ def add_to(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    extra = own_patterns(arguments)
-    source, name = job_source(arguments)
-    settings = read()
-    cache = chosen_cache(arguments, settings)
-    with progress(arguments) as say:
-        reviewer = Reviewer(
-            source,
-            name,
-            settings,
-            extra,
-            cache=cache,
-            instead=instead(arguments, source),
-            profiler=not arguments.no_profiler,
-            minutes=chosen_minutes(arguments),
-        )
-        with metered(checked_limit(arguments)):
-            report = _with_mutes(reviewer.review(datetime.now(UTC), say))
+    reviewer = reviewer_of(arguments)
+    with progress(arguments) as say, metered(checked_limit(arguments)):
+        report = _with_mutes(reviewer.review(datetime.now(UTC), say))
     if arguments.format == "json":
         deliver(arguments, as_json(report_document(report)))
     elif arguments.format == "markdown":

@@ -12,7 +12,7 @@ import pandas as pd
 from rich.padding import Padding
 from rich.text import Text
 
-from monitor.cli.options import add_command, add_job_options, chosen_cache, job_source, own_patterns
+from monitor.cli.options import add_command, add_job_options, reviewer_of
 from monitor.cli.output import (
     Column,
     Paper,
@@ -28,8 +28,6 @@ from monitor.diagnose.words.step_readings import explained, reading_words
 from monitor.errors import BadCall, NoData
 from monitor.export.tables import steps_csv, steps_table
 from monitor.model import Report
-from monitor.review import Reviewer
-from monitor.settings import read
 from monitor.words import DASH, step_seconds
 
 # A terminal shows the head and the tail of a long run; the other formats have all rows.
@@ -48,7 +46,6 @@ _COLUMNS = (
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command's grammar."""
     command = add_command(
         commands,
         "steps",
@@ -72,12 +69,8 @@ def add_to(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    extra = own_patterns(arguments)
-    source, name = job_source(arguments)
-    settings = read()
-    cache = chosen_cache(arguments, settings)
+    reviewer = reviewer_of(arguments, metrics=False)
     with progress(arguments) as say:
-        reviewer = Reviewer(source, name, settings, extra, metrics=False, cache=cache)
         report = reviewer.review(datetime.now(UTC), say)
     tell_damage(report)
     steps = report.run.steps

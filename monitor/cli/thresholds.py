@@ -28,7 +28,6 @@ _EXAMPLE = 'For example: thresholds add idle "gpu_utilization < 40% for 10 min".
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command's grammar."""
     command = add_command(
         commands,
         "thresholds",

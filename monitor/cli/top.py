@@ -40,7 +40,6 @@ from monitor.words import DASH, step_seconds, usd
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command's grammar."""
     command = add_command(
         commands,
         "top",

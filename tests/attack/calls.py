@@ -14,8 +14,8 @@ import pytest
 
 from benchmarks.hostile.account import NAME, START, OneJob, answer
 from monitor.cli import alarms, archive, compare, dashboard, jobs, mcp, nightly, options, top
+from monitor.cli import demo as demo_command
 from monitor.cli.main import main, parser
-from monitor.demo import serve as demo_serve
 from monitor.errors import NotAllowed
 from monitor.fetch.source import JobQuery
 from monitor.model import JobSummary
@@ -58,7 +58,7 @@ def connect(patch: pytest.MonkeyPatch, account: OneJob) -> None:
     for module in (options, jobs, compare, archive, alarms, dashboard, mcp, top, nightly):
         patch.setattr(module, "account_source", lambda arguments: account)
     patch.setattr(dashboard, "serve", lambda port, environment, stopped, announce, **told: print(announce(port)))
-    patch.setattr(demo_serve, "run", lambda port, **told: print(port) or 0)
+    patch.setattr(demo_command, "serve_demo", lambda port, **told: print(port) or 0)
 
 
 def own_machine(patch: pytest.MonkeyPatch, folder: Path) -> None:

@@ -16,8 +16,8 @@ import pytest
 
 from monitor import settings
 from monitor.cli import dashboard
+from monitor.cli.demo import serve_demo
 from monitor.cli.main import main
-from monitor.demo.serve import run
 from monitor.errors import BadCall, CannotDo
 from monitor.serve import who_can_see
 from monitor.settings import ONE_PROFILE, READ_ONLY
@@ -39,19 +39,19 @@ def test_a_busy_port_is_refused_with_its_remedy() -> None:
         other.bind(("127.0.0.1", 0))
         other.listen()
         with pytest.raises(CannotDo, match=r"^Port \d+ is already in use\. .*--port 8600.*PORT=8600") as caught:
-            run(other.getsockname()[1])
+            serve_demo(other.getsockname()[1])
     assert caught.value.exit_code == 3
 
 
 @pytest.mark.parametrize("port", [0, -1, 65_536])
 def test_an_impossible_port_is_a_wrong_call(port: int) -> None:
     with pytest.raises(BadCall, match=f"no port {port}"):
-        run(port)
+        serve_demo(port)
 
 
 def test_a_missing_script_is_said(tmp_path: Path) -> None:
     with pytest.raises(CannotDo, match=r"nowhere\.py is missing"):
-        run(free_port(), tmp_path / "nowhere.py")
+        serve_demo(free_port(), tmp_path / "nowhere.py")
 
 
 def test_the_child_gets_the_simulated_account_and_nothing_of_the_users(
@@ -89,8 +89,8 @@ def test_it_serves_says_where_and_ends_cleanly(number: signal.Signals, tmp_path:
     (tmp_path / "page.py").write_text(PAGE)
     port = free_port()
     call = (
-        "from pathlib import Path; from monitor.demo.serve import run; "
-        f"raise SystemExit(run({port}, Path.cwd() / 'page.py'))"
+        "from pathlib import Path; from monitor.cli.demo import serve_demo; "
+        f"raise SystemExit(serve_demo({port}, Path.cwd() / 'page.py'))"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
@@ -129,7 +129,7 @@ def test_it_serves_says_where_and_ends_cleanly(number: signal.Signals, tmp_path:
 )
 def test_a_host_that_cannot_be_listened_on_is_a_wrong_call(host: str, said: str) -> None:
     with pytest.raises(BadCall, match=re.escape(said)):
-        run(free_port(), host=host)
+        serve_demo(free_port(), host=host)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.5", "::1", "localhost"])
