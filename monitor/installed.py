@@ -1,7 +1,5 @@
 """How did this program get here: as a checkout, or as the package that brings the command ``trainwatch``?"""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -20,8 +20,6 @@ Source: local level model and its variogram (Harvey, Forecasting, structural tim
 fitted on one half of simulated jobs and checked on the other (``benchmarks/time_to_finish.py``).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """An archive in S3: objects below a prefix, each put in one request."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The errors of botocore in words for the user: each becomes one of ``monitor.errors``, with cause and remedy."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """``completion``: what a shell needs to complete this program's commands, options and files."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Iterator
 from typing import Any

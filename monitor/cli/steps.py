@@ -1,7 +1,5 @@
 """``steps``: the step reports behind a review, one row for each that a rank (or node) printed."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -9,8 +9,6 @@ out. Without the shape of the model, the activations of microbatches in flight b
 them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 For a name that no job has: the jobs whose names contain it, a click away.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Literal
 

@@ -2,8 +2,6 @@
 what one profile of that machine may see.
 """
 
-from __future__ import annotations
-
 import os
 
 import streamlit as st

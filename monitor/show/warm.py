@@ -3,8 +3,6 @@
 ``python -m monitor.show.warm run app.py …`` is ``streamlit run app.py …`` with the imports begun at the start.
 """
 
-from __future__ import annotations
-
 import gc
 import importlib
 import os
