@@ -24,7 +24,7 @@ from monitor.cli import (
     thresholds,
     top,
 )
-from monitor.cli.options import formatter
+from monitor.cli.options import Formatter
 from monitor.cli.output import check_output
 from monitor.errors import CannotDo, TrainwatchError
 from monitor.installed import COMMAND, PROGRAM
@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     """The whole grammar of the command line."""
     top = argparse.ArgumentParser(
         prog=PROGRAM,
-        formatter_class=formatter(),
+        formatter_class=Formatter,
         description="Trainwatch: where the GPU hours of an Amazon SageMaker training job went, and which knob to turn.",
         epilog="A job is a training job's name, logs:PATH for log files, or archive:PATH for an archive. AWS is reached as "
         "by any boto3 program: --profile, --region and the AWS_* environment variables. Exit codes: 0 done, 1 a "

@@ -32,7 +32,7 @@ from monitor.settings import Settings, expanded, read
 _INDENT = "  "
 
 
-class _Formatter(argparse.HelpFormatter):
+class Formatter(argparse.HelpFormatter):
     """Wraps paragraphs; indented lines are calls to copy and stay as they are."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
@@ -54,14 +54,9 @@ def add_command(
         description=what,
         epilog=f"examples:\n{calls}",
         usage=usage and f"{PROGRAM} {usage}",
-        formatter_class=_Formatter,
+        formatter_class=Formatter,
     )
     return parser
-
-
-def formatter() -> type[argparse.HelpFormatter]:
-    """For the help of the program itself."""
-    return _Formatter
 
 
 def seconds_of(option: str, text: str) -> float:

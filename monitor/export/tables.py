@@ -29,11 +29,6 @@ def iso(times: pd.Series) -> pd.Series:
     return times.dt.tz_convert("UTC").dt.strftime("%Y-%m-%dT%H:%M:%S.%f").str.slice(0, 23) + "Z"
 
 
-def metrics_csv(report: Report) -> str:
-    """``timestamp node metric value_pct period_s``, percent of one device."""
-    return as_csv(report.run.metrics)
-
-
 def findings_csv(report: Report) -> str:
     """One row a finding, in the order of acting."""
     rows = [
@@ -91,7 +86,8 @@ def nodes_csv(report: Report) -> str:
 #: What a reader may want as a table -> how it is made.
 TABLES: Mapping[str, Callable[[Report], str]] = {
     "steps": lambda report: steps_csv(report.run.steps),
-    "metrics": metrics_csv,
+    # ``timestamp node metric value_pct period_s``, percent of one device.
+    "metrics": lambda report: as_csv(report.run.metrics),
     "findings": findings_csv,
     "phases": phases_csv,
     "nodes": nodes_csv,

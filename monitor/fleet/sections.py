@@ -3,11 +3,11 @@ as the document of ``fleet --format json``, and as rows of figures for CSV."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from datetime import date, datetime
 from typing import Any
 
 from monitor.fleet.facts import DEFINITIONS, SOURCES, WASTE
 from monitor.fleet.report import COVERS, ByFailure, FleetReport, Followed, Queue, Rate, Recovery, Sum
+from monitor.model.document import scalar
 from monitor.words import DASH, count, duration, percent, phase, sentence, usd
 
 #: Of an amount that nobody knows; never 0.
@@ -474,9 +474,7 @@ def _plain(value: Any) -> Any:
         return {name: _plain(item) for name, item in _fields(value).items()}
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
-    if isinstance(value, datetime):
-        return value.isoformat().replace("+00:00", "Z")
-    return value.isoformat() if isinstance(value, date) else value
+    return scalar(value)
 
 
 def _fields(value: Any) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from datetime import datetime
+from datetime import date
 from functools import cache
 from operator import attrgetter
 from typing import Any
@@ -14,8 +14,8 @@ Forms = Mapping[type, str]
 
 
 def scalar(value: Any) -> Any:
-    """A value of JSON's types, an instant as ISO 8601 UTC; NaN and infinities are null, as JSON has neither."""
-    if isinstance(value, datetime):
+    """A value of JSON's types, a day or an instant as ISO 8601, UTC; NaN and infinities are null, as JSON has neither."""
+    if isinstance(value, date):
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, float):
         return value if math.isfinite(value) else None
