@@ -21,9 +21,8 @@ import pytest
 from benchmarks.account import Account as Exported
 from benchmarks.account import Job
 from benchmarks.account.exported import export
-from monitor.cli import alert_across, dashboard, jobs, mcp, top
+from monitor.cli import alert_across, dashboard, demo, jobs, mcp, top
 from monitor.cli.main import main, parser
-from monitor.demo import serve as demo
 from monitor.demo.account import Account
 from monitor.installed import PROGRAM
 from tests.cli.commands import FAILED, FINISHED, RUNNING, SMP, named

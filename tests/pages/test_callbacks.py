@@ -54,7 +54,7 @@ CASES = (
     ("logs", {"job": "vit-mics-4"}, "logs.address.move", _find, "Filtering the log"),
     ("compare", {"jobs": f"{NAME},bert-1"}, "compare.choice.ask", _other_baseline, "Choosing the baseline"),
     ("plan", {"job": "gpt-60b-run-7"}, "plan.board._take", _click("plan-advice"), "Applying the advice"),
-    (*CLEARS, "thresholds.trial.save", _click("threshold-save"), "Saving the threshold"),
+    (*CLEARS, "thresholds.board.save", _click("threshold-save"), "Saving the threshold"),
 )
 
 
@@ -106,7 +106,7 @@ def test_a_callback_that_fails_is_told_on_top_and_costs_nothing_else(
 def test_what_failed_is_gone_with_the_next_use_of_a_widget(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     page = open_page(_account(), CLEARS[0], **CLEARS[1])
     with monkeypatch.context() as patch:
-        _fail(patch, "thresholds.trial.save", KeyError("oops"))
+        _fail(patch, "thresholds.board.save", KeyError("oops"))
         page = _click("threshold-save")(page.run())
         assert _titles(page) == ["An error in Trainwatch"]
         # Twice is not told twice.
@@ -118,7 +118,7 @@ def test_what_failed_is_gone_with_the_next_use_of_a_widget(open_page: Open, monk
 
 def test_what_failed_stays_on_its_page(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     page = open_page(_account(), CLEARS[0], **CLEARS[1])
-    _fail(monkeypatch, "thresholds.trial.save", KeyError("oops"))
+    _fail(monkeypatch, "thresholds.board.save", KeyError("oops"))
     page = _click("threshold-save")(page.run())
     assert _titles(page) == ["An error in Trainwatch"]
     page = page.switch_page("pages/plan.py").run()
@@ -128,12 +128,12 @@ def test_what_failed_stays_on_its_page(open_page: Open, monkeypatch: pytest.Monk
 
 def test_an_error_with_a_remedy_is_told_in_its_sentence(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     page = open_page(_account(), CLEARS[0], **CLEARS[1])
-    _fail(monkeypatch, "thresholds.trial.save", BadCall("There are too many thresholds.", "Remove one."))
+    _fail(monkeypatch, "thresholds.board.save", BadCall("There are too many thresholds.", "Remove one."))
     page = _click("threshold-save")(page.run())
     assert _titles(page) == ["Invalid request"]
     assert "There are too many thresholds. Remove one." in texts(page)
     assert not [each for each in page.expander if each.label == "Report to copy"]
-    _fail(monkeypatch, "thresholds.trial.save", NotAllowed("No.", "", "sagemaker:ListTrainingJobs"))
+    _fail(monkeypatch, "thresholds.board.save", NotAllowed("No.", "", "sagemaker:ListTrainingJobs"))
     page = _click("threshold-save")(page.run())
     assert "Missing right: sagemaker:ListTrainingJobs" in texts(page)
 
