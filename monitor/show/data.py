@@ -137,8 +137,7 @@ def shared_source(account: Account) -> Source:
 
 
 @st.cache_data(ttl=JOBS_TTL_S, max_entries=64, show_spinner="Listing the training jobs…")
-def find(account: Account, query: JobQuery) -> Listing:
-    """The jobs that a query asks for, at most 20 s old."""
+def _listing(account: Account, query: JobQuery) -> Listing:
     try:
         desk = _desk(account)
     except TrainwatchError as error:
@@ -160,6 +159,11 @@ def find(account: Account, query: JobQuery) -> Listing:
 def jobs(account: Account, search: str = "", status: str | None = None) -> Listing:
     """The newest jobs that match, at most 20 s old."""
     return find(account, JobQuery(status=status, name_contains=search.strip() or None, limit=JOBS_LIMIT))
+
+
+def find(account: Account, query: JobQuery) -> Listing:
+    """The jobs that a query asks for, at most 20 s old."""
+    return _listing(account, query)
 
 
 @st.cache_data(ttl=GLANCES_TTL_S, max_entries=16, show_spinner=False)
@@ -278,7 +282,7 @@ def signed_in_to(account: Account) -> str | None:
 
 def forget() -> None:
     """Starts anew at the next question: new credentials are read, and the list is fetched again."""
-    find.clear()
+    _listing.clear()
     _glances.clear()
     _kept_rows.clear()
     _asked_number.clear()

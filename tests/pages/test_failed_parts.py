@@ -88,7 +88,7 @@ def test_a_part_of_the_job_page_that_fails_costs_itself(
         ("plan", {"from": "job", "of": "gpt-60b-run-7"}, "plan.board", "show_curve", "Curve of the plan"),
         ("plan", {"from": "preset-gpt2-10b"}, "plan.board", "show_schedule", "Chart of the schedule"),
         ("logs", {"job": "gpt-60b-run-7"}, "logs.board", "_nothing", "Log lines"),
-        ("thresholds", {}, "thresholds.saved", "_none_saved", "Saved thresholds"),
+        ("thresholds", {}, "thresholds.board", "_none_saved", "Saved thresholds"),
     ],
 )
 def test_a_part_of_another_page_that_fails_costs_itself(

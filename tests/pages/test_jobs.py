@@ -184,7 +184,7 @@ def test_the_last_list_stays_when_a_later_one_fails(open_page: Open) -> None:
     account = FakeAccount(REPORTS)
     page = open_page(account)
     account.error = Unreachable("No answer.", "Check the network.")
-    data.find.clear()
+    data._listing.clear()
     page.run()
     assert len(grid(page)) == 4
     assert "showing the last list" in texts(page)

@@ -195,7 +195,7 @@ def test_rows_change_places_once_when_reviews_are_in_and_again_only_when_asked(o
     low = situations.low_utilization(healthy.job.name)
     low = replace(low, cost=replace(low.cost, recoverable_usd=9000.0))
     account.reports = (low, replace(healthy, run=replace(healthy.run, job=failed.job)))
-    data.find.clear()
+    data._listing.clear()
     page.run()
     assert grid(page)["name"].tolist() == names
     next(button for button in page.button if button.label == "Re-sort, worst first").click().run()
