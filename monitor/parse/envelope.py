@@ -261,6 +261,17 @@ def without_octal_bytes(data: bytes) -> bytes:
     return data
 
 
+def without_colours(data: bytes) -> bytes:
+    """The bytes without the escapes of colors, which may stand between a name and its sign; as they are where none does, as
+    around whole lines.
+    """
+    escapes = data.count(b"\x1b[")
+    if not escapes:
+        return data
+    around = data.count(b"\n\x1b[") + data.count(b"\x1b[0m\n") + data.startswith(b"\x1b[") + data.endswith(b"\x1b[0m")
+    return data if around == escapes else _BYTES_OF_COLOUR.sub(b"", data)
+
+
 def is_tag(text: bytes) -> bool:
     """Whether this is an MPI tag and nothing else."""
     return _tagged(text.decode("latin-1")) is not None
