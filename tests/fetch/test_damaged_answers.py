@@ -25,6 +25,7 @@ from monitor.fetch.source import JobQuery
 from monitor.model import Report
 from monitor.review import Reviewer
 from tests.aws.damaged import DAMAGES, MAIN
+from tests.aws.fake import never_wait
 
 BEGAN_MS = 1_772_611_200_000
 NOW_MS = BEGAN_MS + 3 * 3_600_000
@@ -50,7 +51,7 @@ def damaged(stub: Running, monkeypatch: pytest.MonkeyPatch) -> Damaged:
         monkeypatch.delenv(name)
     for name, value in stub.environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("botocore.endpoint.time.sleep", lambda seconds: None)
+    never_wait(monkeypatch)
     monkeypatch.setattr("monitor.aws.calls.Pacer.wait", lambda *_: None)
     stub.set_faults(Faults())
     stub.set_clock(NOW_MS)
