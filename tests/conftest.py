@@ -23,6 +23,7 @@ import vl_convert
 from _pytest.nodeid import coerce_node_id
 from botocore.loaders import create_loader
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadGroupScheduling
 
 from monitor import faults
 from tests import drawn
@@ -83,6 +84,18 @@ def _main_is_kept() -> Iterator[None]:
 def pytest_report_header() -> str:
     """Which cases were drawn, for who wants to see the same again."""
     return f"cases of {drawn.DAY} (the same again: CASES_OF={drawn.DAY}; all: HYPOTHESIS_PROFILE=thorough)"
+
+
+class _ByFile(LoadGroupScheduling):
+    """A file is read by one worker, as a group is: what it makes once is not made once a worker."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return super()._split_scope(nodeid).partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist, which a call may leave out
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadGroupScheduling | None:
+    return _ByFile(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 # What takes longest comes first: a browser mostly waits, and accounts are read in one worker each.
