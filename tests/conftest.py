@@ -124,7 +124,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """What stays for good need not be searched for garbage: half a second each time, after each run of a page for one."""
+    """What stays for good need not be searched for garbage: that takes half a second each time."""
     if not session.config.option.collectonly:
         gc.collect()
         gc.freeze()
