@@ -13,6 +13,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from monitor.accounts import AccountRegion, chosen
@@ -32,6 +33,8 @@ from monitor.review.job_query import STATUSES, job_query
 from monitor.settings import Settings, expanded, read
 
 _INDENT = "  "
+# Names of training jobs are letters, digits and hyphens.
+_NO_NAME = re.compile(r"[^A-Za-z0-9-]")
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -227,6 +230,11 @@ def job_source(arguments: argparse.Namespace) -> tuple[Source, str]:
 
 def source_of(job: str, arguments: argparse.Namespace, account: Callable[[], Source]) -> tuple[Source, str]:
     """(source, job name) of one JOB; ``account`` gives the source of those that AWS has."""
+    if _NO_NAME.search(job) and not job.startswith((archived.LOGS, archived.ARCHIVE)) and Path(job).exists():
+        raise BadCall(
+            f"{job} is a path on this machine, and no training job has such a name.",
+            f"Write logs:{job} to read its log lines, or archive:{job} if it is an archive.",
+        )
     return archived.source_of(job, account, arguments.region, arguments.profile)
 
 

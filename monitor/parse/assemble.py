@@ -17,7 +17,7 @@ from monitor.parse.bars import are_means, drawn_at_once, is_of_run, new_steps, r
 from monitor.parse.columns import Floats, durations
 from monitor.parse.identity import Identity, identify
 from monitor.parse.learned import learn
-from monitor.parse.marks import EPOCH_LINES, EPOCHS_ONLY
+from monitor.parse.marks import EPOCH_LINES, EPOCH_TIME, EPOCHS_ONLY
 from monitor.parse.rows import EventRow
 from monitor.parse.series import (
     by_batch,
@@ -42,13 +42,16 @@ from monitor.parse.told_once import LOSSES, Evaluations, Writer, evaluations, to
 _MOST_WRITERS = 1 << 31
 _NO_LINE = np.iinfo(np.int64).min // 2
 # Events for what is put together here alone.
-_OURS = delimited.KINDS | EPOCH_LINES
+_OURS = delimited.KINDS | EPOCH_LINES | {EPOCH_TIME}
 # Their throughput is that of the whole job, and counts what the configuration counts.
 _OF_WHOLE_JOB = frozenset({"deepspeed", "tf-benchmarks"})
 # Of these each process prints its own; the number is what a batch has by default, 0 where there is none.
 _OF_PROCESS = {"mxnet": 0, "cyclegan": 1}
 # What a trainer prints of its losses, and what it writes into a file.
 _OF_TRAINERS = frozenset({LOSSES, "json"})
+_MANY_LOSSES = 4
+# So many reports of an epoch tell its steps within a tenth.
+_FEWEST_OF_EPOCH = 5
 _NOWHERE = np.empty(0, np.intp)
 
 
@@ -99,6 +102,8 @@ def assemble(
         timings = tuple(
             replace(each, printed_s=identity.mean_step_s) if each.format in _OF_TRAINERS else each for each in timings
         )
+    if timed := _time_by_epochs(reports, event_rows):
+        timings = tuple(replace(each, printed_s=timed.get(each.format, each.printed_s)) for each in timings)
     table, size = reports.table, len(reports.table)
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
     number_on(table, at, reports.segment)
@@ -191,7 +196,9 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
         own = in_time(table, numbered(table, by_epoch(table, whole_steps(table, own))))
         reports.add(segments(table, own))
     losses = writer.losses
-    if len(writer.bar.at):
+    if _shows_its_end_alone(table, writer):
+        _spread(table, losses, writer.bar.at[-1])
+    elif len(writer.bar.at):
         bars = renumbered(table, writer.bar.at)
         at_once = int(table.stream[bars[0]]) in merged
         at, parts = new_steps(table, bars, drawn_at_once(table, bars) if at_once else 1)
@@ -210,13 +217,33 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
                 kinds = np.where(kinds == smoothed, mean, kinds)
             reports.keep(own, times, kinds, int(parts[here[0]]))
         _give_losses(table, at, losses)
-    elif len(losses):
-        if identity.steps_per_epoch is not None:
-            # Without bars the step follows from the epochs done, where the trainer does not name it.
-            counted = np.round(table.epoch_share[losses] * identity.steps_per_epoch)
-            table.step[losses] = np.where(np.isnan(table.step[losses]), counted, table.step[losses])
+        return
+    if identity.steps_per_epoch is not None and len(losses):
+        # Without bars the step follows from the epochs done, where the trainer does not name it.
+        counted = np.round(table.epoch_share[losses] * identity.steps_per_epoch)
+        table.step[losses] = np.where(np.isnan(table.step[losses]), counted, table.step[losses])
+    if len(losses):
         for segment, part in enumerate(segments(table, losses)):
             reports.keep(part, table.time_s[part], table.meaning[part], segment)
+
+
+def _shows_its_end_alone(table: Table, writer: Writer) -> bool:
+    """Of a bar that was written over again and again its end alone is left, and many losses are told beside it."""
+    drawn = np.unique(table.step[writer.bar.at])
+    ended = drawn[drawn > 0].tolist() == [writer.bar.total]
+    return ended and len(writer.losses) >= _MANY_LOSSES and bool(np.isnan(table.step[writer.losses]).all())
+
+
+def _spread(table: Table, losses: At, end: int) -> None:
+    """Losses without a step or time have the mean of the bar that ended, and where one number of steps alone makes as many
+    reports of all of them as there are, each comes so many steps behind the one before.
+    """
+    total, many = int(table.total[end]), len(losses)
+    every = total // many
+    if every and total // every == many and (every == 1 or total // (every - 1) > many):
+        table.step[losses] = every * np.arange(1.0, many + 1)
+    untold = losses[np.isnan(table.time_s[losses])]
+    table.time_s[untold], table.meaning[untold] = table.clock_s[end] / total, table.code("running-mean")
 
 
 def _time_by_size(table: Table, at: At, samples_per_step: int | Floats) -> None:
@@ -244,6 +271,50 @@ def _time_by_run(reports: Reports, mean_step_s: float) -> bool:
     for at in of:
         reports.time_s[at], reports.kind[at] = mean_step_s, table.code("running-mean")
     return bool(of)
+
+
+def _time_by_epochs(reports: Reports, events: Sequence[EventRow]) -> dict[str, float]:
+    """Reports without a time have their epoch's, shared by its steps, where a line behind them tells it; by format the median."""
+    table = reports.table
+    told: dict[str, list[tuple[int, float]]] = {}
+    for row in events:
+        if row.kind == EPOCH_TIME:
+            told.setdefault(row.stream, []).append((row.line, float(row.text)))
+    untold = [at for at in reports.kept if len(at) and np.isnan(reports.time_s[at]).all()] if told else []
+    found: dict[str, list[float]] = {}
+    for (stream, name), parts in _by_stream_and_format(table, untold).items():
+        at = np.concatenate(parts)
+        at = at[np.argsort(table.line[at], kind="stable")]
+        lines, before = table.line[at], (0, 0.0)
+        for line, seconds in told.get(stream, ()):
+            own = at[before[0] : int(np.searchsorted(lines, line))]
+            if (steps := _steps_of_epoch(table, own, before[1])) is not None:
+                reports.time_s[own], reports.kind[own] = seconds / steps, table.code("running-mean")
+                found.setdefault(name, []).append(seconds / steps)
+            before = before[0] + len(own), float(table.step[own[-1]]) if len(own) else before[1]
+    return {name: float(np.median(times)) for name, times in found.items()}
+
+
+def _by_stream_and_format(table: Table, series: Iterable[At]) -> dict[tuple[str, str], list[At]]:
+    found: dict[tuple[str, str], list[At]] = {}
+    for at in series:
+        key = str(table.texts[table.stream[at[0]]]), str(table.texts[table.format[at[0]]])
+        found.setdefault(key, []).append(at)
+    return found
+
+
+def _steps_of_epoch(table: Table, at: At, done: float) -> float | None:
+    """How many steps an epoch has, of which some are reported, after so many that were ``done`` before; None where too few are
+    for that to be known, or several writers tell them.
+    """
+    steps = table.step[at]
+    if len(at) < _FEWEST_OF_EPOCH or np.isnan(steps).any() or (gaps := np.diff(steps)).min() <= 0:
+        return None
+    if steps[0] > done > 0:
+        return float(steps[-1] - done)
+    # The last report may be up to one interval from the end.
+    interval = float(np.median(gaps))
+    return float(steps[-1] + (1 if steps[0] == 0 and interval == 1 else 0 if steps[0] == 1 else interval / 2))
 
 
 def _give_losses(table: Table, at: At, losses: At) -> None:

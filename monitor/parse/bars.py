@@ -22,6 +22,7 @@ from monitor.parse.table import At, Ints, Table
 _TRAINS = re.compile(r"(?i)\b(?:epoch|train(?:ing)?|steps?|iter(?:ation)?s?)\b")
 # "Epoch N" is a bar over the batches of an epoch, "Epochs" and "Epoch" one over epochs.
 _OVER_EPOCHS = re.compile(r"(?i)(?<!N )\bepochs\b(?!\W{0,3}N)|^\W*(?:\w+ing )?epochs?(?: progress)?\W*$")
+_OF_AN_EPOCH = re.compile(r"(?i)\bepoch\W{0,3}N")
 _NO_TOTAL = -1.0
 # The last batches of an epoch may be one more or less: batches that are dropped, shards of unequal size.
 _NEARLY = 0.01
@@ -226,6 +227,8 @@ def _over_epochs(table: Table, description: str, bar: Runs, marks: Marks) -> boo
     """True for a bar that counts epochs: by its words, or because each of its counts is an epoch or holds one."""
     if _OVER_EPOCHS.search(description) and (bar.complete & (bar.distinct_each > 1)).sum() <= 1:
         return True
+    if _OF_AN_EPOCH.search(description) and len(bar.first) > 1:
+        return False
     steps, epochs = table.step[bar.at], table.epoch[bar.at]
     moved = np.flatnonzero(np.diff(steps, prepend=-1.0) == 1)
     if len(moved) < 3:
@@ -234,11 +237,11 @@ def _over_epochs(table: Table, description: str, bar: Runs, marks: Marks) -> boo
         return True
     # Some trainers evaluate often, none after each of its steps.
     ticks = table.line[bar.at[moved]]
-    for of_epochs in (marks.ends, marks.epochs):
-        told = np.unique(np.searchsorted(ticks, of_epochs))
-        if len(told) > 0.8 * len(moved) and len(moved) > 0.8 * bar.distinct:
-            return True
-    return False
+    between = [len(np.unique(np.searchsorted(ticks, told))) for told in (marks.ends, marks.epochs)]
+    # What is drawn meanwhile may stand together behind the heads of several epochs.
+    of_epochs = int(((marks.epochs >= ticks[0]) & (marks.epochs <= ticks[-1])).sum())
+    as_many = of_epochs if of_epochs <= 1.2 * len(moved) else 0
+    return max(*between, as_many) > 0.8 * len(moved) and len(moved) > 0.8 * bar.distinct
 
 
 def _largest_around(bars: Sequence[tuple[int, int, int]]) -> list[int]:

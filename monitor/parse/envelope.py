@@ -261,6 +261,11 @@ def without_octal_bytes(data: bytes) -> bytes:
     return data
 
 
+def without_colours(data: bytes) -> bytes:
+    """The bytes without the escapes of colors, which may stand between a name and its sign."""
+    return _BYTES_OF_COLOUR.sub(b"", data) if b"\x1b[" in data else data
+
+
 def is_tag(text: bytes) -> bool:
     """Whether this is an MPI tag and nothing else."""
     return _tagged(text.decode("latin-1")) is not None

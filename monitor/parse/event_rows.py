@@ -39,6 +39,7 @@ _MOST_SAMPLED = 64
 _ORDER = {kind: place for place, kind in enumerate(dict.fromkeys(row.kind for row in (*facts.ROWS, *marks.MARKS)))}
 # Words without one of which no log of a training is written, but one that has nothing but a bar without a word.
 _OF_TRAINING = (b"train", b"epoch", b"loss", b"learning", b"optimi", b"tuning")
+_OF_MODELS = re.compile(rb"trained|finetuning_task|epoch=\d{1,6}\S{0,80}?\.ckpt")
 TRAINS = "trains"
 """The text of a stream's first line where the stream has one of them."""
 _DIGITS = re.compile(r"\d+")
@@ -248,5 +249,6 @@ _in_stream = attrgetter("line", "part")
 
 
 def _speaks_of_training(data: bytes) -> bool:
-    lower = data.lower().replace(b"trained", b"")  # so are models that answer
+    # Models that answer were trained, too: their files and configurations say so.
+    lower = _OF_MODELS.sub(b"", data.lower())
     return any(word in lower for word in _OF_TRAINING)

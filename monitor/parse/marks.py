@@ -5,8 +5,10 @@ What one event prints in many ways stands in one pattern; of a line the first ro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from monitor.parse.numbers import SPELLED, spelled_s
 from monitor.parse.reader import Table, event, said
 
 #: A line that tells of an epoch as a whole.
@@ -14,6 +16,8 @@ EPOCH_TOLD = "epoch-told"
 #: The same, where it tells how the epoch was trained, and of no evaluation.
 EPOCH_TRAINED = "epoch-trained"
 EPOCH_LINES = frozenset({EPOCH_TOLD, EPOCH_TRAINED})
+#: How many seconds an epoch of the training took.
+EPOCH_TIME = "epoch-time"
 #: That a log tells of epochs and of no step: how many there are.
 EPOCHS_ONLY = "epochs-only"
 _MARKS = Table(
@@ -197,6 +201,13 @@ _EPOCHS = Table(
             said,
         ),
         event(EPOCH_TOLD, _EPOCH_GATES, rf"(?i)^{_OF_EPOCH}", said),
+        # A head above what is said of it.
+        event(
+            EPOCH_TOLD,
+            _EPOCH_GATES,
+            r"(?i)^\W{0,12}epoch[ :=#\[]{1,3}(?P<said>\d{1,6})(?: ?(?:/|of) ?\d{1,6})?\W{0,40}$",
+            said,
+        ),
         # A figure of the validation beside those of the training, or in a bar; where it moves each time that is an epoch's.
         event(
             EPOCH_TOLD,
@@ -209,12 +220,52 @@ _EPOCHS = Table(
     ),
     one_a_line=True,
 )
-MARKS = (*_MARKS.rows, *_EPOCHS.rows)
+_NO_TRAINING = (
+    r"(?!.*\b(?:val|valid|validation|eval|evaluation|test|dev|eta|remaining|left|average|avg)\b.{0,24}\btime)"
+)
+# Seconds, where no unit says otherwise.
+_TOOK = (
+    r"(?<![\d.])(?P<said>(?:\d{1,3}:)?\d{1,3}:\d\d(?:\.\d{1,9})?(?![:\d])"
+    rf"|\d{{1,3}}(?:{SPELLED})|\d{{1,7}}(?:\.\d{{1,15}})? ?(?:s|secs?|seconds|m|mins?|minutes|h|hrs?|hours)\b"
+    r"|\d{1,7}\.\d{2,15}(?! ?[A-Za-z/%]))"
+)
+
+
+def _took(match: re.Match[str]) -> str | None:
+    printed = match[match.lastgroup or 0]
+    seconds = spelled_s(printed) if not printed[-1].isdigit() or ":" in printed else float(printed)
+    return f"{seconds:g}" if seconds else None
+
+
+_TIMES = Table(
+    (
+        event(
+            EPOCH_TIME,
+            "poch took|poch takes|poch time|poch Time|poch duration|or epoch|or 1 epoch|one epoch|this epoch|the epoch|of epoch|"
+            "per epoch| took | finished in | completed in | done in ",
+            rf"(?i)^{_NO_TRAINING}.*?\b(?:time (?:taken |used |spent |cost )?(?:for|of|per) (?:(?:1|one|this|the|each) )?epoch"
+            r"|epoch(?: \d{1,6})? (?:time|took|takes|duration|(?:finished|completed|done) in))"
+            rf"(?: \d{{1,6}}(?![\d.]))?\s?(?:is|was|[=:])?\s{{0,3}}{_TOOK}",
+            _took,
+        ),
+        # "Epoch 25 average loss: 0.4150  (76.7s)", "| end of epoch   1 | time: 55.9s | "
+        event(
+            EPOCH_TIME,
+            "Epoch |epoch ",
+            r"(?i)^(?!.*\b(?:val|test|dev)\w{0,7}\b.*\()\W{0,12}epoch {1,3}\d{1,6}(?![\d.])"
+            rf"[^()]*\({_TOOK}\)\s*$|(?i:end of epoch) {{1,4}}\d{{1,6}} \| time: {{1,4}}{_TOOK.replace('said', 'also')}",
+            _took,
+        ),
+    ),
+    one_a_line=True,
+)
+MARKS = (*_MARKS.rows, *_EPOCHS.rows, *_TIMES.rows)
 #: Literal texts, one of which stands in every line read here.
-GATES = (*_MARKS.gates, *_EPOCHS.gates)
+GATES = (*_MARKS.gates, *_EPOCHS.gates, *_TIMES.gates)
 
 
 def read(text: str) -> Iterator[tuple[str, str]]:
     """(kind, text) of the event that the line marks, if it marks one; and of the epoch that it tells of."""
     yield from _MARKS.read(text)
     yield from _EPOCHS.read(text)
+    yield from _TIMES.read(text)

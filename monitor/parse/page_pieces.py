@@ -15,6 +15,7 @@ from monitor.parse.envelope import (
     is_tag,
     may_have_prefix,
     redraws,
+    without_colours,
     without_escapes,
     without_octal_bytes,
 )
@@ -87,10 +88,13 @@ def pieces_of(page: LogPage) -> Pieces:
 
 
 def _unescaped(data: bytes) -> bytes:
-    """The page with carriage returns alone between redraws, whatever a program or a copy has there, and none before the first."""
+    """The page without colors, with carriage returns alone between redraws, whatever a program or a copy has there, and none
+    before the first.
+    """
+    data = without_colours(data)
     page = np.frombuffer(data, np.uint8)
     if len(_places(page, b"#0")):
-        data = without_octal_bytes(data)
+        data = without_colours(without_octal_bytes(data))
         page = np.frombuffer(data, np.uint8)
     backs, returns = np.flatnonzero(page == _BACK), np.flatnonzero(page == _RETURN)
     if not len(backs) and not len(returns):

@@ -56,7 +56,7 @@ GATES = (
         "EnvSteps",
         "Itr",
     ),
-    "oss_mean",
+    *("oss_mean", "rror:"),
     *("fps  ", "fps |", "fps:", "FPS:", "SPS:", "TPS:", "tps:", "hroughput", "peed:"),
     *("oss  ", "oss |", "teps/s", "per second:", 'tep":', 'ter":', 'ration":', 'oss":', 'ime":'),
 )
@@ -122,6 +122,8 @@ _ALIASES: dict[str, Key] = {
         Key("step", OF_ENVIRONMENT, whole_run=True),
     ),
     **dict.fromkeys(("itr", "learning iteration"), Key("step", v.ITERATION)),
+    # In a sentence it may be anything's; on a line of its own beside a count of batches it is what a program makes smaller.
+    **dict.fromkeys(("error", "current error", "train error", "training error", "batch error"), Key("loss", v.COST)),
 }
 # Composer's folder of counts, "time/batch: 365"; it looks like a time per batch.
 _COUNTS_OF_A_CLOCK = re.compile(r"\btime/(?:batch|sample|token|epoch|iteration)\b")
@@ -149,6 +151,9 @@ def read(text: str) -> list[Reading]:
     bare = bare.lstrip(_FRAME_LEFT).rstrip(_FRAME_RIGHT)
     if not bare or _SENTENCE.search(bare):
         return []
+    # "Step   425 of   469: ", in columns.
+    if "  " in bare and (counts := _counts(" ".join(bare.split()))):
+        return _pieces(counts)
     if match := _CELLS.fullmatch(bare):
         return _pieces([match])
     matches: list[re.Match[str]] = []
@@ -224,7 +229,7 @@ def key(name: str, unit: str) -> Key | None:
     words = words_of(name)
     while len(words) > 1 and words[0] in _BEFORE_A_COUNT:
         words = words[1:]
-    known = _ALIASES.get(" ".join(words)) or _ALIASES.get(" ".join(words[1:]) if words[:1] <= ["train"] else "")
+    known = _ALIASES.get(" ".join(words)) or _ALIASES.get(" ".join(words[1:]) if words[:1] == ["train"] else "")
     known = known or key_of(name) or _behind_its_folder(name) or key_of(" ".join(words))
     if known is not None and known.what == "loss" and "/" in name:
         known = key_of(name.rpartition("/")[2]) or known  # "mean loss/overall_loss"

@@ -26,6 +26,8 @@ _MOST_STAGES = 12
 #: Of "Batch 4/0" the first number is an epoch; "Batch 121/120" is one too many.
 EPOCH_FIRST = 0.9
 _EITHER = frozenset({"either", "stopwatch"})
+# A printed duration ends with its last unit: "1h 2m", "2min", "3s 20ms", "5sec".
+_SPELLED = frozenset("smhnc")
 _TIME_OF_DAY = re.compile(r"\d\d:\d\d:\d\d")
 
 
@@ -238,7 +240,7 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
     loss = _float(values[form.loss]) if form.loss >= 0 else None
     if (
         time_s is None
-        and (clock is None or form.ahead >= 0)
+        and (clock is None or form.ahead >= 0 or meaning == "time-of-day")
         and (not form.timeless or (throughput is None and loss is None and not form.told))
     ):
         return None
@@ -315,19 +317,21 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
     """
     rate: float | None = None
     time_s: float | None = None
+    of_day_s: float | None = None
     meaning: Meaning = "step"
     whole_s = 0.0
     for entry in entries:
         place, key = entry.place, entry.key
         printed = values[place]
-        if type(printed) is str and (":" in printed or printed[-1:] in {"s", "m", "h"}):
+        if type(printed) is str and (":" in printed or printed[-1:] in _SPELLED):
             seconds = spelled_s(printed)
-            tick_s = 0.0 if "." in printed else 1.0
+            tick_s = 0.0 if "." in printed or "ms" in printed else 1.0
             if seconds is None or seconds > _LONGEST_RUN_S:
                 continue
             if key.order <= v.SPAN:
                 return duration_s(seconds / _many(entry, values)), key.meaning, None, None, 0.0
             if key.order < v.ELAPSED and _TIME_OF_DAY.match(printed):
+                of_day_s = seconds
                 continue
             return time_s, meaning, seconds, rate, tick_s
         if rate is not None or (value := _float(printed)) is None:
@@ -340,13 +344,15 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
                 whole_s = 1.0
             if (seconds := duration_s(value * (key.factor or 1.0) / _many(entry, values))) is not None:
                 return seconds, key.meaning, None, None, whole_s
+    if time_s is None and of_day_s is not None:
+        return None, "time-of-day", of_day_s, None, 1.0
     return time_s, meaning, None, rate, whole_s
 
 
 def _left(entry: Entry, values: Sequence[Value]) -> float | None:
     """Seconds that are left of the run."""
     printed = values[entry.place]
-    if type(printed) is str and (":" in printed or printed[-1:] in {"s", "m", "h"}):
+    if type(printed) is str and (":" in printed or printed[-1:] in _SPELLED):
         return spelled_s(printed)
     value = _float(printed)
     return None if value is None or not 0 <= value < _LONGEST_RUN_S else value * (entry.key.factor or 1.0)

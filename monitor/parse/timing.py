@@ -30,6 +30,7 @@ _LONG_MEANS = frozenset({"running-mean", "smoothed"})
 _MEANS = frozenset({"interval", "running-mean", "smoothed", "either"})
 _OPEN = frozenset({"either", "stopwatch"})
 _PRINTED = frozenset({"step", "interval"})
+_WEAK = (LEFT, "unnamed", "time-of-day")
 # A rate that may be off by more, such as "0.2 it/s", tells no time.
 _UNTOLD = 0.24
 #: Formats whose numbers are what their names say.
@@ -41,6 +42,8 @@ _PAUSES = frozenset({"checkpoint-begin", "checkpoint-end", "evaluation-begin", "
 _MOST_SERIES = 200
 # No program reports as often.
 _TOO_OFTEN_S = 0.05
+# A first report that is so many times slower than usual is none: its clock began before it.
+_FROM_ITS_BEGIN = 100.0
 # Lines of a source that takes them in as they come are not often at once.
 _MOST_AT_ONCE = 0.3
 
@@ -155,8 +158,9 @@ class Reports:
                     self.kind[at] = table.code("interval")
             if _counts_epochs(table, at) or (done := self._done(at)) is None:
                 continue
-            # What is left of the run is an estimate, and a number without a name no more: the clock of the lines tells more.
-            weak = np.isin(table.meaning[at], (table.code(LEFT), table.code("unnamed")))
+            # What is left of the run is an estimate, a number without a name no more, and a time of day is of whole seconds:
+            # the clock of the lines tells more.
+            weak = np.isin(table.meaning[at], [table.code(meaning) for meaning in _WEAK])
             untold = np.isnan(self.time_s[at]).all() or bool(weak.any())
             if (told.cause == "clock" or untold) and (at_ms := written_ms(table, at)) is not None:
                 times = witness.line_times(done, at_ms)
@@ -314,6 +318,10 @@ def printed_times(table: Table, at: At, sums: bool = False, of_run: bool = False
     if (table.meaning[at] == table.code("unnamed")).any():
         meaning = "step"
         clock = clock if clocks.ticks(np.diff(clock)[gaps == usual_gap], clock) else np.full(len(at), np.nan)
+    rises = np.diff(clock[~np.isnan(clock)]) if meaning == "time-of-day" else clock[:0]
+    if len(rises) and clock[0] > _FROM_ITS_BEGIN * np.median(rises):
+        # It did not stand at nothing where the counter began.
+        clock = clock - clock[0]
     if clocks.is_told_anew(clock):
         # "0:00:04.250", of each report
         times, clock, meaning = np.where(np.isnan(times), clock, times), np.full(len(at), np.nan), "either"

@@ -124,6 +124,12 @@ def _is_seldom(table: Table, bar: Bar, said: Evaluations) -> bool:
     return len(told) >= _FEWEST_EPOCHS and 2 * runs < len(told)
 
 
+def _is_seen_once(table: Table, bar: Bar) -> bool:
+    """Of the bar there is one redraw, in the middle of its run."""
+    moved = np.unique(table.step[bar.at][table.step[bar.at] > 0])
+    return len(moved) == 1 and 1 < moved[0] < bar.total
+
+
 def _without_unsure(table: Table, writers: Sequence[Writer], out: Sequence[Bar], said: Evaluations) -> None:
     """Bars that only might be the training's are none where another writer's is, or where the log says what else they are."""
     sure = [writer.bar for writer in writers if writer.bar.sure and len(writer.bar.at)]
@@ -138,6 +144,7 @@ def _without_unsure(table: Table, writers: Sequence[Writer], out: Sequence[Bar],
             any(bar.like(other) for other in out)
             or (sure and not any(bar.like(other) for other in sure))
             or _is_seldom(table, bar, said)
+            or (alone and not bar.again and _is_seen_once(table, bar))
             or (alone and (said.serves or (_may_be_anything(bar) and not said.trains)) and not losses)
         ):
             writer.bar = bar._replace(at=_NOTHING)

@@ -227,6 +227,18 @@ def test_bad_input_is_one_sentence_and_an_exit_code(
         assert word in captured.err, captured.err
 
 
+@pytest.mark.parametrize("command", ["report {}", "steps {}", "compare {} other"])
+def test_a_path_in_place_of_a_name_is_told_how_to_write_it(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("step 1 loss 2.5\n")
+    assert main(command.format(log).split()) == 2
+    said = capsys.readouterr().err
+    assert f"logs:{log}" in said
+    assert f"archive:{log}" in said
+
+
 def test_a_wrong_job_name_names_the_nearest(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:
     name = connected.jobs[0].name
     assert main(["report", name[:-1] + "x"]) == 3

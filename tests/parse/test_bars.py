@@ -128,8 +128,14 @@ PIPELINE = "Loading pipeline components...: 100%|##########| 7/7 [00:01<00:00,  
         pytest.param(_draw("Capturing CUDA graphs (decode): ", 35, 0.4), id="CUDA graphs"),
         pytest.param(_draw("Preloading the data: ", 2000, 0.005), id="data"),
         pytest.param(_draw("", 100, 0.002), id="over in an instant"),
+        pytest.param(['  "finetuning_task": null,', *_draw("", 300, 1.5)], id="a model's configuration"),
         pytest.param(["Loaded a trained model", *_draw("", 300, 1.5)], id="one run, and no word of training"),
         pytest.param(_draw("", 1_000_000, 0.0005, until=400), id="too fast for steps"),
+        pytest.param(
+            ["Training", *(line.replace("it]", "ba]").replace("it/s", "ba/s") for line in _draw("", 300, 0.5))],
+            id="batches of a map over data",
+        ),
+        pytest.param(["loads model/epoch=12-step=36.ckpt", *_draw("", 300, 0.5)], id="a model's file"),
         pytest.param(_draw("Epochs: ", 30, 9.0), id="epochs by name"),
         pytest.param(_draw("Epoch: ", 30, 9.0, ", loss=0.5"), id="one name, one count"),
         pytest.param([f"Epoch {step}: {_bar(step, 30, step * 9, 9.0)}" for step in range(31)], id="epochs by number"),
@@ -143,6 +149,22 @@ PIPELINE = "Loading pipeline components...: 100%|##########| 7/7 [00:01<00:00,  
             _draw("      Class     Images  Instances      Box(P          R: ", 40, 0.5), id="a detector's validation"
         ),
         pytest.param(_draw("Calculating perplexities: ", 60, 0.09), id="a measure"),
+        pytest.param(
+            ["A train leaves at noon.", _bar(0, 200, 0, 20.0), *["Let me think."] * 12, _bar(32, 200, 640, 20.0)],
+            id="seen once, in the middle",
+        ),
+        pytest.param(
+            [
+                line
+                for epoch in range(0, 40, 2)
+                for line in (
+                    f"Epoch: {epoch + 1}",
+                    f"Epoch: {epoch + 2}",
+                    f"Progress: {_bar(epoch + 1, 500, epoch + 1, 1.0)}Progress: {_bar(epoch + 2, 500, epoch + 2, 1.0)}",
+                )
+            ],
+            id="epochs by their heads",
+        ),
     ],
 )
 def test_bars_of_other_work_are_no_steps(lines: list[str]) -> None:
@@ -167,6 +189,23 @@ def test_bars_of_other_work_are_no_steps(lines: list[str]) -> None:
         pytest.param([*_draw("", 90, 0.001), "{'loss': 0.5, 'epoch': 1.0}"], 1, id="losses behind a loading bar"),
         pytest.param([PIPELINE, *_draw("Steps: ", 50, 0.5, ", loss=0.4")], 50, id="pictures while it trains"),
         pytest.param([*_draw("Epoch 1: ", 50, 0.5), *_draw("Epoch 2: ", 51, 0.5)], 101, id="one batch more"),
+        pytest.param(
+            [
+                line
+                for epoch in range(20)
+                for line in (
+                    *_draw(f"Epoch {epoch}: ", 1, 3.0, ", loss=0.4, val_loss=0.5"),
+                    "Validation: 100%|#| 1/1 [00:00<?]",
+                )
+            ],
+            20,
+            id="one batch an epoch",
+        ),
+        pytest.param(
+            [f"{_bar(n, 50, n, 1.0)}step {n}: train loss 2.5, val loss 2.6" for n in range(0, 51, 5)],
+            10,
+            id="an evaluation printed behind it",
+        ),
         pytest.param([*_draw("", 30, 0.5, ", loss=0.4"), *_draw("", 30, 0.3)] * 2, 60, id="a loss in training alone"),
         pytest.param(
             [*_draw("", 30, 0.5), "***** Running Evaluation *****", *_draw("", 30, 0.2), "eval_loss: 0.5"],
@@ -281,6 +320,22 @@ def test_losses_without_a_time_have_the_mean_of_their_run(rate: str, seconds: fl
     else:
         assert set(found["kind"]) == {"running-mean"}
         assert found["step_time_s"].to_numpy() == pytest.approx(seconds, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("many", "total", "steps"),
+    [
+        pytest.param(25, 760, [30 * each for each in range(1, 26)], id="each 30 steps"),
+        pytest.param(4, 760, [None] * 4, id="each 153 to 190 steps"),
+    ],
+)
+def test_losses_beside_a_bar_of_which_the_end_alone_is_left(many: int, total: int, steps: list[int | None]) -> None:
+    bar = [f"  0%|          | 0/{total} [00:00<?, ?it/s]", f"100%|██████████| {total}/{total} [26:36<00:00,  2.10s/it]"]
+    losses = [f"{{'loss': 0.{90 - at}, 'learning_rate': 5e-05, 'epoch': {at / 100}}}" for at in range(many)]
+    found = parse([*bar, *losses]).steps
+    assert found["step"].astype(object).where(found["step"].notna(), None).tolist() == steps
+    assert found["step_time_s"].to_numpy() == pytest.approx(26.6 * 60 / total)
+    assert set(found["kind"]) == {"running-mean"}
 
 
 def test_losses_in_a_file_have_the_mean_of_their_run() -> None:

@@ -214,6 +214,10 @@ def test_a_flood_of_pieces_takes_no_room_from_reports() -> None:
     ("head", "told"),
     [
         pytest.param("-- {step:03d} / 2200 --", "mean loss: {loss:.5f}", id="a count in a frame"),
+        pytest.param("Step   {step:3d} of   469: ", "Train loss: {loss:.5f}", id="numbers in columns"),
+        pytest.param(
+            "2024-12-09 13:51:39,294 - INFO - Batch:\t{step}/300", "Current error:\t{loss:.5f}", id="an error"
+        ),
         pytest.param("current step: {step}th step", "batch loss:{loss:.5f}", id="an ordinal"),
         pytest.param(
             "pass i:{step}, batch i:{step}, length:31", "kl:0.01,loss:{loss:.5f},entropy:4.2", id="commas alone"

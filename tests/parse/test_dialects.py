@@ -65,6 +65,10 @@ def one(line: str) -> Reading:
         ),
         ("Iteration 7/500 (1.40%) -- 0.250 (sec/it) -- Time Left: 0:33:31, loss = 2.5", 7, 0.25, 2.5),
         ("E2 B7 | loss 2.5 | 0.25 s/batch", 7, 0.25, 2.5),
+        ("[TRAIN] Epoch[2](7/100); Loss: 2.5; Backpropagation: 0.0882 sec; Batch: 0.25 sec", 7, 0.25, 2.5),
+        ("Finished training step 7. Batch size: 512, Loss: 2.5, LR: 0.00001, step time: 0.25 s", 7, 0.25, 2.5),
+        ("INFO:2-epoch (7/178643): total loss 2.5, part 1.2, 0.25 s/batch", 7, 0.25, 2.5),
+        ("2nd epoch [7/900] loss: 2.5, 0.25 s/batch", 7, 0.25, 2.5),
         # "tps" in seconds is the time per step; an episode's steps are not the training's.
         ("[Epoch: 2] [7/900] [tps: 0.25s] [eta: 0:17:33] loss = 2.5 (2.75)", 7, 0.25, 2.5),
         (" 7/900: episode: 2, episode steps: 64, steps per second: 4.0, mean reward: 1.0, loss: 2.5", 7, 0.25, 2.5),
@@ -147,6 +151,22 @@ def test_a_clock_as_a_mere_unit_is_differenced() -> None:
     steps = parse(lines).steps
     assert set(steps["kind"]) == {"cumulative"}
     assert list(steps["step_time_s"][1:]) == pytest.approx([5.0] * (len(lines) - 1))
+
+
+@pytest.mark.parametrize(
+    ("printed", "seconds", "tick_s"),
+    [
+        ("8h 27min 16s 779ms", 30436.779, 0.0),
+        ("0h 25min  6s 5ms", 1506.005, 0.0),
+        ("8h 27min", 30420.0, 1.0),
+        ("2h 3m 4s", 7384.0, 1.0),
+        ("2m03.5s", 123.5, 0.0),
+        ("3min 20sec", 200.0, 1.0),
+    ],
+)
+def test_a_clock_that_is_spelled(printed: str, seconds: float, tick_s: float) -> None:
+    found = one(f"time:  {printed}, remaining: 30h 45min 13s 103ms, epoch: 1/50, batch: 5200/6653, avg loss: 1.7889")
+    assert (found.step, found.clock_s, found.clock_tick_s) == (5200, pytest.approx(seconds), tick_s)
 
 
 @pytest.mark.parametrize("seconds", ["0", "1", "12"])

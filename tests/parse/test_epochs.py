@@ -111,3 +111,62 @@ def test_long_lines_take_no_time(text: str) -> None:
     for line in (text * 3000, text * 3000 + "val loss"):
         list(marks.read(line))
     assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("Time taken for 1 epoch: 4686.16 secs", "4686.16"),
+        ("Epoch 4 Loss 0.3539. Train accuracy 0.8635 f1 0.7575. Time taken for 1 epoch 4861.8570", "4861.86"),
+        ("Epoch 25 average loss: 0.4150  (76.7s)", "76.7"),
+        ("| end of epoch   1 | time: 55.9s | valid loss  5.2", "55.9"),
+        ("Epoch 3 took 1m 23s", "83"),
+        ("Epoch 3 finished in 2.5 minutes", "150"),
+        ("Epoch time: 0:04:41", "281"),
+        ("validation time for epoch 3: 2.0s", None),
+        ("ETA time per epoch: 3 s", None),
+        ("Average epoch time: 35 s", None),
+        ("Epoch 3 val loss 0.4 (2.0s)", None),
+        ("Epoch 5 (12.3%)", None),
+        ("time per epoch 3 samples", None),
+    ],
+)
+def test_a_line_may_tell_how_long_its_epoch_took(text: str, seconds: str | None) -> None:
+    assert [said for kind, said in marks.read(text) if kind == marks.EPOCH_TIME] == ([seconds] if seconds else [])
+
+
+@pytest.mark.parametrize(
+    ("steps", "each_s"),
+    [
+        pytest.param(range(1, 34), 66.0 / 33, id="each step"),
+        pytest.param(range(33), 66.0 / 33, id="from 0"),
+        pytest.param(range(0, 510, 10), 66.0 / 505, id="each tenth"),
+        pytest.param((0, 100), None, id="too few to tell"),
+    ],
+)
+def test_steps_without_a_time_share_their_epochs(steps: range, each_s: float | None) -> None:
+    lines = [
+        line
+        for epoch in range(1, 4)
+        for line in (*(f"epoch {epoch}/9 step {step} loss=0.5{step}" for step in steps), f"Epoch {epoch} took 66.0s")
+    ]
+    found = parse(lines).steps
+    assert len(found) == 3 * len(steps)
+    if each_s is None:
+        assert found["step_time_s"].isna().all()
+    else:
+        assert set(found["kind"]) == {"running-mean"}
+        assert found["step_time_s"].to_numpy() == pytest.approx(each_s)
+
+
+def test_of_a_counter_that_goes_on_the_steps_between_two_epochs_ends_are_the_epochs() -> None:
+    lines = [
+        line
+        for epoch in range(3)
+        for line in (
+            *(f"step {step} loss=0.5{step}" for step in range(10 * epoch + 1, 10 * epoch + 11)),
+            f"Epoch {epoch} took {20 + epoch}.0s",
+        )
+    ]
+    times = parse(lines).steps["step_time_s"].tolist()
+    assert times == pytest.approx([2.0] * 10 + [2.1] * 10 + [2.2] * 10)

@@ -274,3 +274,29 @@ def test_what_is_called_elapsed_and_falls_again_and_again_is_each_reports_own() 
 def test_so_is_a_duration_that_is_written_as_a_clock() -> None:
     lines = [f"[step {step}] loss: 2.5 duration: 0:00:0{3 + step % 2}.250" for step in range(12)]
     assert parse(lines).steps["step_time_s"].tolist() == pytest.approx([3.25, 4.25] * 6)
+
+
+@pytest.mark.parametrize(
+    ("begun_s", "first_s"),
+    [pytest.param(0, 3.0, id="since the epoch began"), pytest.param(36_000, float("nan"), id="the time of day")],
+)
+def test_a_time_in_three_parts_is_a_clock(begun_s: int, first_s: float) -> None:
+    def clock(seconds: int) -> str:
+        return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+
+    lines = [
+        f"train | epoch = {epoch}, iter = [{step}|100], loss = 0.5, time = {clock(begun_s + 3 * step + 3)}"
+        for epoch in (1, 2)
+        for step in range(100)
+    ]
+    times = parse(lines).steps["step_time_s"]
+    assert times.iloc[0] == pytest.approx(first_s, nan_ok=True)
+    assert times.iloc[4:100].tolist() == pytest.approx([3.0] * 96)
+
+
+def test_a_time_of_day_gives_way_to_the_lines_clock() -> None:
+    lines = [
+        (2.5 * step, f"step {step} loss = 0.5 time = 10:0{2.5 * step // 60:.0f}:{2.5 * step % 60:02.0f}")
+        for step in range(40)
+    ]
+    assert _times(_events(lines))[1:] == pytest.approx([2.5] * 39)

@@ -123,6 +123,14 @@ def test_the_envelope_changes_who_and_not_what(times: list[int], rank: int) -> N
     assert set(wrapped["node"]) == {"algo-2"}
 
 
+@pytest.mark.parametrize("escape", ["\x1b", "#033"])
+def test_colors_between_a_name_and_its_sign_change_nothing(escape: str) -> None:
+    line = "{0}[0;33mstep{0}[0m: {1}/100, {0}[0;31mloss{0}[0m: 2.5, {0}[1mtime{0}[0m: 0.{2}"
+    steps = parse([line.format(escape, step, 500 + step % 7) for step in range(1, 61)]).steps
+    assert steps["step"].tolist() == list(range(1, 61))
+    assert steps["step_time_s"].to_numpy() == pytest.approx([(500 + step % 7) / 1000 for step in range(1, 61)])
+
+
 # Each puts one envelope around a line that begins with no envelope.
 ENVELOPES = {
     "SDK colour": "\x1b[34m{}\x1b[0m",

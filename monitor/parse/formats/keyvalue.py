@@ -20,6 +20,7 @@ from functools import lru_cache
 
 from monitor.parse.gaps import Gap, gap
 from monitor.parse.keys import SPEEDS, Key, key_of, measured, words_of
+from monitor.parse.numbers import SPELLED
 from monitor.parse.records import Entry, Form, form, reading
 from monitor.parse.rows import Reading
 from monitor.parse.spans import spans
@@ -56,7 +57,7 @@ _DIGITS = (
     r"|(?::[0-5]\d){1,2}(?:[.,]\d++)?(?![\d:])|(?<!\d\d)-[0-2]\d:[0-5]\d:[0-5]\d(?![\d:])"
     r"|(?<=\d{4})[-/]\d\d[-/]\d\d[ T_:-]\d\d:\d\d:\d\d(?:[.,]\d++)?(?:Z|[+-]\d\d:?\d\d)?"
     r"| days?, \d{1,3}(?::[0-5]\d){1,2}(?:\.\d++)?"
-    r"|h ?\d{1,2}m(?: ?\d{1,2}(?:\.\d++)?s)?(?!\w)|m ?\d{1,2}(?:\.\d++)?s(?!\w)"
+    rf"|{SPELLED}"
     r")?"
 )
 _NUMBER = re.compile(rf"({_DIGITS})")
@@ -69,6 +70,10 @@ _SHORT_HEAD = 4
 _EPOCH_AND = re.compile(
     r"(?i)\bepoch[)\]]?\s?(?:and|&|,|/|-|_)\s?[(\[]?(?P<name>iter(?:ation)?|batch|step)[)\]]?\s?[:=]?\s?[(\[]?"
     r"(?P<epoch>\d{1,6})(?:\s?[,/:|-]\s?|\s{1,3})(?P<step>\d{1,9})(?![\w.]\d)[)\]]?"
+)
+# "0-epoch (4/1780)", "3rd epoch [4/1780]"
+_NTH_EPOCH = re.compile(
+    r"(?i)(?<![\w.])(?P<epoch>\d{1,6})(?:-|(?:st|nd|rd|th) )epoch\s?[:,]?\s?(?=[(\[]\s?\d{1,9}\s?/)"
 )
 # "Minibatch[1001-2000]", "Minibatch[   1- 500, 12.5%]": told of all of them, at the last.
 _RANGE = re.compile(r"(?<=atch\[)\s*\d{1,9}\s?-\s*(\d{1,9})(?=[\],])")
@@ -113,6 +118,8 @@ def _pieces(text: str) -> list[str]:
         text = f"epoch {short['epoch']} batch {short['batch']}{text[short.end() :]}"
     elif ("poch" in text or "POCH" in text) and (both := _EPOCH_AND.search(text)) is not None:
         text = f"{text[: both.start()]}epoch {both['epoch']} {both['name']} {both['step']}{text[both.end() :]}"
+    elif "poch" in text and (nth := _NTH_EPOCH.search(text)) is not None:
+        text = f"{text[: nth.start()]}epoch {nth['epoch']} {text[nth.end() :]}"
     if "atch[" in text and "-" in text:
         text = _RANGE.sub(r"\1", text)
     if "\\" in text:
@@ -216,7 +223,7 @@ def _unit(place: int, gaps: Sequence[Gap]) -> Key | None:
     none, nor one before a number without a unit of its own.
     """
     before, after = gaps[place], gaps[place + 1]
-    if _names_the_next(before, after):
+    if _names_the_next(before, after) and place + 2 < len(gaps):
         return None
     if after.names:
         behind = gaps[place + 2] if place + 2 < len(gaps) else after

@@ -20,5 +20,6 @@ LINES = (
         unit="tokens/s/device",
     ),
     Line("nanogpt", r"^<step> train <loss>\s*$"),
-    no_step(r"\bstep \d{1,12}: train loss <number>, val loss "),
+    # Where it was printed behind a bar that bar is read.
+    no_step(r"^(?!.*%\|).*\bstep \d{1,12}: train loss <number>, val loss "),
 )

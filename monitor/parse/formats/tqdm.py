@@ -4,7 +4,7 @@
 start, by the bar's own setting), its unit turns over at 1; the clock is the bar's, in whole seconds; what follows
 "<" is an estimate and no time of anything. ``{'loss': 6.6, …, 'epoch': 1.13}`` gives the loss of the bar's last step. Bars
 whose unit is another word for a step ("batch", Composer's "ba") are read alike; of one that counts images the rate is a
-throughput.
+throughput. ``datasets`` counted the batches of its maps as "ba", without a word.
 """
 
 from __future__ import annotations
@@ -142,6 +142,8 @@ def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Rea
         own, counter = _STEP_TIME.search(rest), _GLOBAL_STEP.search(rest)
     if what and loss is None and ("oss" in what or "OSS" in what):
         loss = _LOSS_IN_DESCRIPTION.search(what)
+    if "ba" in (match["each"], match["many"]) and loss is None and not what:
+        return NO_STEP
     if "img" in (match["each"], match["many"]):
         if loss is None:
             return NO_STEP
