@@ -262,8 +262,14 @@ def without_octal_bytes(data: bytes) -> bytes:
 
 
 def without_colours(data: bytes) -> bytes:
-    """The bytes without the escapes of colors, which may stand between a name and its sign."""
-    return _BYTES_OF_COLOUR.sub(b"", data) if b"\x1b[" in data else data
+    """The bytes without the escapes of colors, which may stand between a name and its sign; as they are where none does, as
+    around whole lines.
+    """
+    escapes = data.count(b"\x1b[")
+    if not escapes:
+        return data
+    around = data.count(b"\n\x1b[") + data.count(b"\x1b[0m\n") + data.startswith(b"\x1b[") + data.endswith(b"\x1b[0m")
+    return data if around == escapes else _BYTES_OF_COLOUR.sub(b"", data)
 
 
 def is_tag(text: bytes) -> bool:
