@@ -21,7 +21,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import signal
 
 from benchmarks.predictions import line
 from monitor.analyze.comparison import Change, change
@@ -66,6 +65,9 @@ def _correlated(share: float, steps: float) -> Noise:
     settle = int(6 * steps)
 
     def draw(rng: np.random.Generator, count: int) -> Floats:
+        # Imported late: more than a second, for a few of the runs.
+        from scipy import signal
+
         shocks = rng.normal(0, share * (1 - keeps**2) ** 0.5, count + settle)
         out: Floats = signal.lfilter([1.0], [1.0, -keeps], shocks)[settle:] + rng.normal(0, 0.01, count)
         return out

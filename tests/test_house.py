@@ -10,7 +10,12 @@ import re
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
+
+# All files are parsed once, in one worker.
+pytestmark = pytest.mark.xdist_group("house")
 
 # Room -> floor. A file imports its own room and lower floors; rooms on one floor are strangers.
 FLOORS = {

@@ -14,7 +14,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from monitor.analyze.pace import FEWEST_REPORTS, WAYS, By, StableSteps, grouped, unit_of
 
@@ -150,6 +149,9 @@ def _last_digit(times: Floats) -> float:
 
 def _half_width(levels: tuple[Level, Level], grown: tuple[float, float]) -> float:
     """Half of the interval, were the runs ``grown`` times as long: errors fall with the root, and are known better."""
+    # Imported late: a third of a second that every command would wait for at its start.
+    from scipy import special
+
     errors, freedoms = zip(*(one.of_longer(times) for one, times in zip(levels, grown, strict=True)), strict=True)
     squares = [error**2 for error in errors]
     within = 0.0
@@ -268,6 +270,8 @@ def _moved(values: Floats, own_length: float) -> float:
     between, noise = float(fifths.var(ddof=1)), _FIFTHS * _error(values, own_length) ** 2
     if noise <= 0:
         return float(np.sqrt(_WALK * between))
+    from scipy import special
+
     chance = float(special.fdtrc(_FIFTHS - 1, max(count / own_length - 1, 1.0), between / noise))
     return float(np.sqrt(_WALK * (between - noise))) if chance < _MOVES and between > noise else 0.0
 

@@ -58,7 +58,7 @@ class Cloud:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """moto's state is one a process: all of these run in one worker."""
     for item in items:
-        if Path(__file__).parent in item.path.parents and "cloud" in getattr(item, "fixturenames", ()):
+        if "cloud" in getattr(item, "fixturenames", ()) and item.path.parent == Path(__file__).parent:
             item.add_marker(pytest.mark.xdist_group("accounts"))
 
 

@@ -18,6 +18,7 @@ from monitor.fetch import account as account_room
 from monitor.fetch.account import AwsSource
 from monitor.settings import read
 from tests.accounts.conftest import Cloud, settings_text
+from tests.aws.fake import never_wait
 from tests.cli.commands import document, ran
 
 ALL = {
@@ -74,7 +75,7 @@ def test_a_region_that_is_down_is_named_and_the_rest_is_there(
         return AwsSource(Clients(where.region, profile, nowhere, where.account), prices)
 
     monkeypatch.setattr(account_room, "open_pair", one_down)
-    monkeypatch.setattr("botocore.endpoint.time.sleep", lambda seconds: None)
+    never_wait(monkeypatch)
     found = document(capsys, "jobs", "--all-accounts", code=3)
     assert _keys(found) == {key for key in ALL if key[1] != "eu-west-1"}
     assert [(one["account"], one["region"]) for one in found["not_read"]] == [("research", "eu-west-1")]

@@ -19,7 +19,7 @@ from monitor.demo.account import Account, start
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All tests of the account run in one worker: there is one account a process."""
     for item in items:
-        if Path(__file__).parent in item.path.parents and "account" in getattr(item, "fixturenames", ()):
+        if "account" in getattr(item, "fixturenames", ()) and item.path.parent == Path(__file__).parent:
             item.add_marker(pytest.mark.xdist_group("agents"))
 
 

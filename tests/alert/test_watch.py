@@ -113,7 +113,6 @@ def test_what_a_sink_did_not_take_is_told(tmp_path: Path, capsys: pytest.Capture
     from monitor.alert import delivery
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delivery.time, "sleep", lambda seconds: None)
         patch.setattr(delivery.deliver, "__defaults__", (lambda seconds: None, delivery.time.time, ()))
         _watch(tmp_path, _looks(LEVELS, 30), ("exec:false",))
     printed = capsys.readouterr()

@@ -52,24 +52,25 @@ def _checked(text: str) -> Counter[str]:
     return kinds
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_a_text_is_shown_as_it_is(name: str) -> None:
-    said = inert(" ".join(SHAPES[name].split()))
-    for made in (as_text(SHAPES[name]), as_code(SHAPES[name])):
-        shown = document([made])
-        assert _checked(shown) == {"paragraph_open": 1, "inline": 1, "paragraph_close": 1}
-        assert "".join(child.content for child in _inline(shown)) == said
+def test_a_text_is_shown_as_it_is(subtests: pytest.Subtests) -> None:
+    for name, text in SHAPES.items():
+        said = inert(" ".join(text.split()))
+        for made in (as_text(text), as_code(text)):
+            with subtests.test(name=name):
+                shown = document([made])
+                assert _checked(shown) == {"paragraph_open": 1, "inline": 1, "paragraph_close": 1}
+                assert "".join(child.content for child in _inline(shown)) == said
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_a_list_a_table_and_a_block_of_code_hold_it(name: str) -> None:
-    text = SHAPES[name]
-    shown = document([item(text), item("b"), "", *table(("a", text), [(text, as_code(text)), ("c", "d")])])
-    found = _checked(shown)
-    assert found["list_item_open"] == 2
-    assert (found["tr_open"], found["th_open"], found["td_open"]) == (3, 2, 4)
-    (fence,) = _READER.parse(document([block(text)]))
-    assert (fence.type, fence.content.rstrip("\n")) == ("fence", inert(text).rstrip("\n"))
+def test_a_list_a_table_and_a_block_of_code_hold_it(subtests: pytest.Subtests) -> None:
+    for name, text in SHAPES.items():
+        with subtests.test(name=name):
+            shown = document([item(text), item("b"), "", *table(("a", text), [(text, as_code(text)), ("c", "d")])])
+            found = _checked(shown)
+            assert found["list_item_open"] == 2
+            assert (found["tr_open"], found["th_open"], found["td_open"]) == (3, 2, 4)
+            (fence,) = _READER.parse(document([block(text)]))
+            assert (fence.type, fence.content.rstrip("\n")) == ("fence", inert(text).rstrip("\n"))
 
 
 _SIGNS = st.text(st.sampled_from("ab1 \\`*_{}[]()#+-.!|<>~$:&@/^=\"'%;?www.GH-"), max_size=40)

@@ -36,19 +36,20 @@ _NOW = START + timedelta(hours=2)
 _STEPS = [f"step={step} step_time_s=1.0 loss=2.0" for step in range(30)]
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_a_secret_is_masked_in_a_text(name: str) -> None:
-    secret, text = SHAPES[name]
-    assert secret in text or name == "pem-escaped"
-    shown = without_secrets(text)
-    assert secret not in shown
-    assert MASK in shown
-    assert without_secrets(shown) == shown
+def test_a_secret_is_masked_in_a_text(subtests: pytest.Subtests) -> None:
+    for name, (secret, text) in SHAPES.items():
+        with subtests.test(name=name):
+            assert secret in text or name == "pem-escaped"
+            shown = without_secrets(text)
+            assert secret not in shown
+            assert MASK in shown
+            assert without_secrets(shown) == shown
 
 
-@pytest.mark.parametrize("text", HARMLESS)
-def test_what_is_no_secret_is_shown(text: str) -> None:
-    assert without_secrets(text) == text
+def test_what_is_no_secret_is_shown(subtests: pytest.Subtests) -> None:
+    for text in HARMLESS:
+        with subtests.test(text=text):
+            assert without_secrets(text) == text
 
 
 def test_nothing_is_masked_in_the_logs_of_strangers() -> None:

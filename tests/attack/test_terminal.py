@@ -55,14 +55,15 @@ def _foreign(text: str) -> list[str]:
     return [*_obeyed("".join(quoted)), *_obeyed(_OURS.sub("", text))]
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_each_is_replaced_by_signs_that_stand_for_it(name: str) -> None:
-    shown = inert.inert(ALL[name])
-    assert _obeyed(shown) == []
-    assert len(shown) == len(ALL[name])
-    assert inert.inert(shown) == shown
-    if name not in {"octal", "caret"}:
-        assert shown != ALL[name]
+def test_each_is_replaced_by_signs_that_stand_for_it(subtests: pytest.Subtests) -> None:
+    for name, text in ALL.items():
+        with subtests.test(name=name):
+            shown = inert.inert(text)
+            assert _obeyed(shown) == []
+            assert len(shown) == len(text)
+            assert inert.inert(shown) == shown
+            if name not in {"octal", "caret"}:
+                assert shown != text
 
 
 def test_the_table_has_every_kind() -> None:
@@ -81,15 +82,16 @@ def test_it_is_all_of_unicode_that_is_obeyed_or_hidden_and_no_letter() -> None:
     assert inert.inert("⚠️ é 中文 עברית 😀 –·…█ \t\n") == "⚠️ é 中文 עברית 😀 –·…█ \t\n"
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_an_argument_is_told_without_it(name: str) -> None:
+def test_an_argument_is_told_without_it(subtests: pytest.Subtests) -> None:
     """In this program's own sentences and, for every third, in argparse's."""
-    text = f"{_BEGIN}{ALL[name]}{_END}"
-    calls = (["jobs", "--status", text], ["report", f"logs:{text}"], ["demo", f"--{text}"])
-    found = ran(calls[list(ALL).index(name) % len(calls)])
-    assert found.code in {2, 3}
-    assert inert.inert(text) in found.err or "\n" in text or "\0" in text
-    assert _foreign(found.err) == []
+    for number, name in enumerate(ALL):
+        with subtests.test(name=name):
+            text = f"{_BEGIN}{ALL[name]}{_END}"
+            calls = (["jobs", "--status", text], ["report", f"logs:{text}"], ["demo", f"--{text}"])
+            found = ran(calls[number % len(calls)])
+            assert found.code in {2, 3}
+            assert inert.inert(text) in found.err or "\n" in text or "\0" in text
+            assert _foreign(found.err) == []
 
 
 _MARKED = [f"{_BEGIN}{text}{_END}" for text in ALL.values() if not re.search("[\n\ud800-\udfff]", text)]
@@ -177,12 +179,13 @@ def test_what_top_draws_holds_none_of_it(tmp_path: Path, monkeypatch: pytest.Mon
     assert [_foreign(cell.plain) for cell in screens.cells(row, screens.widths(80))] == [[]] * 5
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_json_keeps_what_was_said_and_holds_none_of_it(name: str) -> None:
-    for written in (as_json({"a": ALL[name]}), as_line({"a": ALL[name]})):
-        assert written.strip().isascii()
-        assert _obeyed(written) == []
-        assert json.loads(written)["a"] == re.sub("[\ud800-\udfff]", "\ufffd", ALL[name])
+def test_json_keeps_what_was_said_and_holds_none_of_it(subtests: pytest.Subtests) -> None:
+    for name, text in ALL.items():
+        for written in (as_json({"a": text}), as_line({"a": text})):
+            with subtests.test(name=name):
+                assert written.strip().isascii()
+                assert _obeyed(written) == []
+                assert json.loads(written)["a"] == re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def test_files_by_any_name_are_read_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,15 +263,16 @@ def test_what_stays_on_a_terminal_draws_and_what_is_printed_meanwhile_is_inert()
     assert "]8;" not in outside.replace("␛]8;", "")
 
 
-@pytest.mark.parametrize("name", SEQUENCES)
-def test_a_sequence_that_comes_in_pieces_stays_in_pieces(name: str) -> None:
+def test_a_sequence_that_comes_in_pieces_stays_in_pieces(subtests: pytest.Subtests) -> None:
     """However a text is cut, and whatever is taken out of it, what was written before never becomes whole behind it."""
-    inner = io.StringIO()
-    outlet = Outlet(inner)
-    for sign in SEQUENCES[name]:
-        outlet.write(sign)
-    outlet.flush()
-    assert inner.getvalue() == inert.inert(SEQUENCES[name])
+    for name, text in SEQUENCES.items():
+        with subtests.test(name=name):
+            inner = io.StringIO()
+            outlet = Outlet(inner)
+            for sign in text:
+                outlet.write(sign)
+            outlet.flush()
+            assert inner.getvalue() == inert.inert(text)
 
 
 @pytest.mark.parametrize("width", [40, 80])

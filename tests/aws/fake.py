@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +21,11 @@ ACCOUNT = "123456789012"
 _LOADER = create_loader()
 
 
+def never_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two tries of one call: who waits elsewhere in this process still sleeps, in place of asking without an end."""
+    monkeypatch.setattr("botocore.endpoint.time", SimpleNamespace(sleep=lambda seconds: None))
+
+
 @pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     """No AWS variable of the machine counts; nobody waits between tries."""
@@ -30,7 +36,7 @@ def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "no-config"))
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "no-credentials"))
-    monkeypatch.setattr("botocore.endpoint.time.sleep", lambda seconds: None)
+    never_wait(monkeypatch)
     # Reading the description of a service takes a quarter of a second: once is enough for all tests.
     monkeypatch.setattr("botocore.session.create_loader", lambda path=None: _LOADER)
 

@@ -22,7 +22,7 @@ expect.set_options(timeout=_PATIENCE_MS)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Without a browser these tests skip and say how to get one; those of one account run in one worker, beside one dashboard."""
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.path.parent == Path(__file__).parent:
             of_strangers = "strangers" in getattr(item, "fixturenames", ())
             item.add_marker(pytest.mark.xdist_group("strangers" if of_strangers else "browser"))
             item.add_marker(pytest.mark.timeout(240))

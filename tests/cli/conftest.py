@@ -21,7 +21,7 @@ from tests.cli.commands import BUCKET, FAILED, FINISHED, RUNNING, named
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All tests of the account run in one worker: there is one account a process."""
     for item in items:
-        if Path(__file__).parent in item.path.parents and "account" in getattr(item, "fixturenames", ()):
+        if "account" in getattr(item, "fixturenames", ()) and item.path.parent == Path(__file__).parent:
             item.add_marker(pytest.mark.xdist_group("account"))
 
 

@@ -182,7 +182,7 @@ def test_ctrl_c_ends_it_as_it_ends_other_commands(terminal: Callable[..., Termin
 def test_a_terminal_that_becomes_narrow_loses_columns_and_no_line_is_wrapped_twice(
     terminal: Callable[..., Terminal], connected: Account
 ) -> None:
-    shown = terminal("top")
+    shown = terminal("top", "--name-contains", "b-smp")
     shown.wait(lambda text: "$50.50/h" in text and "under review" not in text)
     shown.resize(60)
     text = shown.wait(lambda text: "$50.50/h" in text and "GPU" not in text.splitlines()[1])

@@ -15,7 +15,7 @@ from tests.demo.seen import NOW, Seen
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The tests of one account run in one worker, so that it is filled once."""
     for item in items:
-        if Path(__file__).parent in item.path.parents and "seen" in getattr(item, "fixturenames", ()):
+        if "seen" in getattr(item, "fixturenames", ()) and item.path.parent == Path(__file__).parent:
             item.add_marker(pytest.mark.xdist_group(f"demo-{item.path.stem}"))
 
 

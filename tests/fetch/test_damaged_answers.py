@@ -25,6 +25,7 @@ from monitor.fetch.source import JobQuery
 from monitor.model import Report
 from monitor.review import Reviewer
 from tests.aws.damaged import DAMAGES, MAIN
+from tests.aws.fake import never_wait
 
 BEGAN_MS = 1_772_611_200_000
 NOW_MS = BEGAN_MS + 3 * 3_600_000
@@ -43,18 +44,30 @@ def stub() -> Iterator[Running]:
 Damaged = Callable[[str, Callable[[dict[str, Any]], bytes]], None]
 
 
-@pytest.fixture
-def damaged(stub: Running, monkeypatch: pytest.MonkeyPatch) -> Damaged:
-    """Makes every answer to one operation what a function makes of its body."""
+def _connect(patch: pytest.MonkeyPatch, stub: Running) -> None:
     for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
+        patch.delenv(name)
     for name, value in stub.environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr("botocore.endpoint.time.sleep", lambda seconds: None)
-    monkeypatch.setattr("monitor.aws.calls.Pacer.wait", lambda *_: None)
+        patch.setenv(name, value)
+    never_wait(patch)
+    patch.setattr("monitor.aws.calls.Pacer.wait", lambda *_: None)
     stub.set_faults(Faults())
     stub.set_clock(NOW_MS)
     stub.reset()
+
+
+@pytest.fixture(scope="module")
+def whole(stub: Running) -> Report:
+    """What a review says where nothing is damaged."""
+    with pytest.MonkeyPatch.context() as patch:
+        _connect(patch, stub)
+        return reviewed()
+
+
+@pytest.fixture
+def damaged(stub: Running, monkeypatch: pytest.MonkeyPatch) -> Damaged:
+    """Makes every answer to one operation what a function makes of its body."""
+    _connect(monkeypatch, stub)
 
     def damage(operation: str, change: Callable[[dict[str, Any]], bytes]) -> None:
         send = URLLib3Session.send
@@ -80,8 +93,7 @@ def reviewed() -> Report:
 
 @pytest.mark.parametrize("kind", ["nothing", "an empty object", "text in place of the list", "numbers in the list"])
 @pytest.mark.parametrize("operation", ["GetMetricData", "GetLogEvents", "DescribeLogStreams"])
-def test_the_rest_of_a_review_is_there(operation: str, kind: str, damaged: Damaged) -> None:
-    whole = reviewed()
+def test_the_rest_of_a_review_is_there(operation: str, kind: str, whole: Report, damaged: Damaged) -> None:
     damaged(operation, lambda body: DAMAGES[kind](body, MAIN[operation]))
     report = reviewed()
     gaps = [gap for gap in report.run.gaps if "does not answer like AWS" in gap.why]
@@ -120,14 +132,13 @@ def _one_series(change: dict[str, Any]) -> Callable[[dict[str, Any]], bytes]:
 
 
 @pytest.mark.parametrize("values", [[1.0], [1.0] * 999, [float("nan")] * 20, [float("inf")] * 20])
-def test_one_damaged_series_costs_itself(values: list[float], damaged: Damaged) -> None:
-    whole = reviewed().run
+def test_one_damaged_series_costs_itself(values: list[float], whole: Report, damaged: Damaged) -> None:
     damaged("GetMetricData", _one_series({"Values": values}))
     run = reviewed().run
     (gap,) = [gap for gap in run.gaps if gap.what == "metrics"]
     assert gap.why == "CloudWatch does not answer like AWS: of 1 of 10 metric series, times and values do not fit."
     assert gap.transient
-    assert len(run.metrics) == len(whole.metrics) * 9 // 10
+    assert len(run.metrics) == len(whole.run.metrics) * 9 // 10
 
 
 @pytest.mark.parametrize("operation", ["GetLogEvents", "FilterLogEvents"])

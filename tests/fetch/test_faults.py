@@ -22,6 +22,7 @@ from monitor.errors import NoCredentials, Unreachable
 from monitor.fetch.account import AwsSource
 from monitor.fetch.logs.reader import JobLogs
 from monitor.model import LogPage, RawMetrics
+from tests.aws.fake import never_wait
 
 BEGAN_MS = 1_772_611_200_000
 NOW_MS = BEGAN_MS + 3 * 3_600_000
@@ -44,7 +45,7 @@ def aws(stub: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
         monkeypatch.delenv(name)
     for name, value in stub.environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr("botocore.endpoint.time.sleep", lambda seconds: None)
+    never_wait(monkeypatch)
     monkeypatch.setattr("monitor.aws.calls.Pacer.wait", lambda *_: None)
     stub.set_faults(Faults())
     stub.set_clock(NOW_MS)
