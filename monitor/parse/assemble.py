@@ -35,7 +35,7 @@ from monitor.parse.series import (
 )
 from monitor.parse.strangers import Strangers
 from monitor.parse.table import NOBODY, At, Rows, Table, by_code
-from monitor.parse.timing import GENERIC, Reports, Timing, pauses_of
+from monitor.parse.timing import GENERIC, OF_LOADER, Reports, Timing, pauses_of
 from monitor.parse.told_once import LOSSES, Evaluations, Writer, evaluations, told_once
 
 # Several codes make one number; before it is too large for another code, writers are counted through.
@@ -192,6 +192,8 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
         by_batch(table, at, identity.samples_per_epoch)
         if name == "stylegan":
             _by_images(table, at, identity.images_per_step)
+        if name in OF_LOADER and identity.accumulation and identity.accumulation > 1:
+            at = _last_of_steps(table, at, identity.accumulation)
         own = put_together(table, said_once(table, joined(table, fitted(table, at))))
         own = in_time(table, numbered(table, by_epoch(table, whole_steps(table, own))))
         reports.add(segments(table, own))
@@ -225,6 +227,15 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
     if len(losses):
         for segment, part in enumerate(segments(table, losses)):
             reports.keep(part, table.time_s[part], table.meaning[part], segment)
+
+
+def _last_of_steps(table: Table, at: At, micro_batches: int) -> At:
+    """The last report of each optimizer step, numbered by the steps that are done, of a counter of micro-batches from 0."""
+    table.step[at] = (table.step[at] + 1) // micro_batches
+    is_last: NDArray[np.bool_] = np.append(
+        (np.diff(table.step[at]) != 0) | (np.diff(table.epoch[at]) != 0), len(at) > 0
+    )
+    return at[is_last]
 
 
 def _shows_its_end_alone(table: Table, writer: Writer) -> bool:

@@ -153,6 +153,13 @@ ROWS = (
         rf"(?P<name>{'|'.join(map(re.escape, _TRAINER))}) = (?P<value>\d[\d,]{{0,14}})\s*$",
         _trainer,
     ),
+    # Masked autoencoders' loop, and the many that were made from it.
+    event(
+        OTHERS,
+        "accumulate grad iterations: ",
+        r"^\s*+accumulate grad iterations: (?P<value>\d{1,6})\s*$",
+        lambda match: f"gradient_accumulation_steps: {match['value']}",
+    ),
     # Lightning names what it multiplies in, also where a library says beside it what 32 bits would gain.
     event(
         OTHERS,

@@ -49,6 +49,8 @@ _MOST_AGAIN, _MOST_AGAIN_UNNAMED = 64, 2
 _LARGEST_UNNAMED = 1e8
 _MOST_GROWTH_UNNAMED = 10_000
 _MOST_GROWTH = 20
+# So many different values has no figure that stands still.
+_SURELY_MOVES = 10
 # So many shapes are told of, and so much of each.
 _MOST_SHOWN = 3
 _LONGEST_SHOWN = 160
@@ -168,6 +170,8 @@ def _uncounted(all_found: Sequence[Found], writers: Sequence[Writer], epochs: in
         if plan is None or not plan.losses or plan.evaluates or plan.other_work:
             continue
         known = {plan.epoch, *plan.losses, *plan.learning, *plan.quality, *(entry.place for entry in plan.entries)}
+        if plan.epoch >= 0 and _OF_ALL.fullmatch(found.shape[plan.epoch + 1]):
+            known.add(plan.epoch + 1)
         others = [place for place in range(found.numbers.shape[1]) if place not in known]
         loss = found.numbers[:, plan.losses[0]]
         if not np.isnan(found.numbers[:, others]).all() or not _moves(loss) or (loss == np.floor(loss)).all():
@@ -328,7 +332,8 @@ def _moves(values: Floats) -> bool:
     """Whether it is a figure that changes, and no second counter."""
     values = values[np.isfinite(values)]
     different = len(np.unique(values))
-    if different < max(3, 0.1 * len(values)):
+    # Rewards of games are whole and few.
+    if different < max(3, min(0.1 * len(values), _SURELY_MOVES)):
         return False
     rises = np.diff(values)
     return not ((values == np.floor(values)).all() and ((rises >= 0).all() or (rises <= 0).all()))
@@ -355,6 +360,7 @@ def _epochs(all_found: Sequence[Found]) -> int:
     return most
 
 
+_OF_ALL = re.compile(r"\s*(?:/|of)\s*")
 _EPOCH = re.compile(r"\b(?:epochs?|epoche|epoca|époque|эпоха)\b")
 
 

@@ -156,7 +156,8 @@ def _counts(name: list[str], key: Key | None, before: Gap, after: Gap) -> int | 
     if after.unit is not None and not after.names and after.unit.what != "setting":
         return None
     if (order := w.counter(name)) is not None:
-        own = (key is None or key.what in {"step", "epoch"}) and w.OTHER_COUNT.isdisjoint(name)
+        # "num steps" is how many there are where it stands still, and how many were made where it climbs.
+        own = (key is None or key.what in {"step", "epoch", "total"}) and w.OTHER_COUNT.isdisjoint(name)
         return order if own else None
     if key is not None:
         return None

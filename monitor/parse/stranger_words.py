@@ -57,7 +57,7 @@ NO_COUNTER = word_set(
 
 # A word in the name of a counter that makes it another one.
 OTHER_COUNT = word_set(
-    "best max min num total warmup save log logging every per until till to next last remaining skipped env inner sub micro"
+    "best max min total warmup save log logging every per until till to next last remaining skipped env inner sub micro"
     " accum accumulation first since than before start resume diffusion denoising time limit interval eval valid val test"
 )
 
@@ -71,7 +71,7 @@ LEARNING = word_set("lr lrate grad grads gradient gnorm gradnorm lernrate")
 QUALITY = word_set(
     "acc accuracy ppl perplexity bpc bpd bpb bleu wer cer f1 auc auroc iou miou dice psnr ssim mae rmse err error reward"
     " rewards return returns score elo likelihood logp loglik logprob entropy kl genauigkeit exactitud точность ошибка"
-    " 准确率 精度 正确率 précision précis"
+    " recall precision 准确率 精度 正确率 précision précis"
 )
 NO_MEASURE = word_set(
     "best lowest highest max min weight weights coef scale scaler packet path threshold limit function fn type prev previous"

@@ -37,6 +37,8 @@ _UNTOLD = 0.24
 GENERIC = frozenset({"key-value", "json"})
 # Their "step" is what the submitter chose, or samples of the epoch.
 _OF_SAMPLES = frozenset({"mllog", "pytorch-mnist", "open-clip", "learned-samples", "cyclegan"})
+#: Their counter is the data loader's: it counts micro-batches, and the time is of one.
+OF_LOADER = frozenset({"metriclogger"})
 _PAUSES = frozenset({"checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end"})
 # So many series of a format are held against the clock: they all say the same.
 _MOST_SERIES = 200
@@ -147,6 +149,8 @@ class Reports:
             seen = [one for at in series[:_MOST_SERIES] if (one := self._observed(at)) is not None]
             alone = kinds == {"step"}
             told = witness.verdict(seen, self.accumulation, len(series_writers(table, series)), off, alone)
+        if name in OF_LOADER and self.accumulation and self.accumulation > 1:
+            told = Verdict("accumulation", float(self.accumulation), float(self.accumulation))
         if told.ratio != told.ratio and (settled := self._settled(series)) is not None:
             told = settled
         by_clock: list[Floats] = []

@@ -261,6 +261,8 @@ def test_a_number_that_grows_as_no_step_does_is_not_learned(grows: Callable[[int
         ("train_loss {loss} grad_norm 1.{n}", None),
         ("0.{n} s/iter, loss {loss}", 0.29),
         ("Epoch 1 - Batch loss: {loss}", None),
+        ("loss:{loss}, accuracy:0.9{n}, recall:0.8{n}, precision:0.7{n}", None),
+        ("Epoch [   1/   50] | d_loss: {loss} | g_loss: 1{loss}", None),
     ],
 )
 def test_lines_of_a_loss_that_count_nothing_are_a_step_each(line: str, seconds: float | None) -> None:
@@ -285,6 +287,7 @@ def test_lines_of_a_loss_that_count_nothing_are_a_step_each(line: str, seconds: 
             f"mean loss: {9 / n:.4f}\n" * 2 + f"Test set: Average loss: {8 / n:.4f}, Accuracy: {n}/99"
             for n in range(1, 21)
         ],
+        [f"Epoch [ {n}/ 20] | d_loss: {9 / n:.4f} | g_loss: {8 / n:.4f}" for n in range(1, 21)],
         [f"{n * 7919 % 83} position, training cost {9 / n:.4f}" for n in range(1, 21)],
     ],
 )
@@ -335,3 +338,19 @@ def test_lines_as_they_were_published(line: str, seconds: float | None) -> None:
     assert list(steps["step"]) == list(range(100, 1200, 100))
     median_s = steps["step_time_s"].median()
     assert median_s == pytest.approx(seconds) if seconds else median_s != median_s
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("Num steps: {n}   Return: {r}.5", id="how many were made"),
+        pytest.param("global step={n}, episodic return={few}.0", id="rewards of a game"),
+    ],
+)
+def test_steps_of_an_environment_are_learned_by_their_reward(line: str) -> None:
+    steps = parse([line.format(n=50 * at + at % 3, r=at * 37 % 101, few=at * 37 % 13) for at in range(1, 400)]).steps
+    assert list(steps["step"]) == [50 * at + at % 3 for at in range(1, 400)]
+
+
+def test_a_number_of_steps_that_stands_still_is_no_counter() -> None:
+    assert parse([f"Num steps: 1000   Return: {at * 37 % 101}.5" for at in range(1, 60)]).steps.empty

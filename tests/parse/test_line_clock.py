@@ -176,6 +176,20 @@ def test_the_time_of_a_micro_batch_is_read_as_that_of_its_step() -> None:
     assert np.nanmedian(_times(parsed)) == pytest.approx(4.0)
 
 
+@pytest.mark.parametrize("micro_batches", [1, 8, 40])
+def test_the_loaders_counter_counts_micro_batches_where_the_log_says_how_many_make_a_step(micro_batches: int) -> None:
+    lines = [
+        f"Epoch: [0]  [{at:4d}/1000]  eta: 0:03:00  loss: 0.50 (0.52)  time: 0.2500  data: 0.0010  max mem: 10412"
+        for at in range(0, 1000, 20)
+    ]
+    parsed = parse([f"accumulate grad iterations: {micro_batches}", *lines])
+    done = [at if micro_batches == 1 else (at + 1) // micro_batches for at in range(0, 1000, 20)]
+    assert parsed.steps["step"].tolist() == sorted(set(done))
+    assert parsed.steps["step_time_s"].to_numpy() == pytest.approx(0.25 * micro_batches)
+    (timing,) = parsed.timings
+    assert timing.verdict.cause == ("" if micro_batches == 1 else "accumulation")
+
+
 def test_evaluations_between_all_reports_do_not_refute_a_printed_time() -> None:
     lines = []
     for epoch in range(1, 12):
