@@ -232,9 +232,8 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
 def _last_of_steps(table: Table, at: At, micro_batches: int) -> At:
     """The last report of each optimizer step, numbered by the steps that are done, of a counter of micro-batches from 0."""
     table.step[at] = (table.step[at] + 1) // micro_batches
-    is_last: NDArray[np.bool_] = np.append(
-        (np.diff(table.step[at]) != 0) | (np.diff(table.epoch[at]) != 0), len(at) > 0
-    )
+    moved = (np.diff(table.step[at]) != 0) | (np.abs(np.diff(table.epoch[at])) > 0)
+    is_last: NDArray[np.bool_] = np.append(moved, True)
     return at[is_last]
 
 
