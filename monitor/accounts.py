@@ -11,6 +11,8 @@ project = "search"
 tags = { stage = "prod" }
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -15,6 +15,8 @@ They are raised where the program touches the world and caught in the command li
 Anything else that escapes is a bug: ``monitor.faults`` logs it with its traceback and makes a Fault of it.
 """
 
+from __future__ import annotations
+
 
 class TrainwatchError(Exception):
     """``message`` names the cause, ``remedy`` the next step; together they are one line for the user."""

@@ -5,6 +5,8 @@ The file is ``$XDG_STATE_HOME/trainwatch/trainwatch.log`` (``~/.local/state`` ot
 one in the folder for temporary files. It is its owner's alone, holds no secrets, and has two parts of a MiB at most.
 """
 
+from __future__ import annotations
+
 import os
 import platform
 import tempfile

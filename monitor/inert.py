@@ -4,6 +4,8 @@ Log lines, job names, what AWS says, file names and arguments come from anybody.
 where it goes out: see ``monitor.terminal``. Characters are replaced and not sequences, so nothing becomes whole behind it.
 """
 
+from __future__ import annotations
+
 import re
 
 # Controls (C0 but tab and line feed, DEL, C1), what turns the direction of text, what has no width or shows nothing (tags

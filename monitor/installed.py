@@ -1,5 +1,7 @@
 """How did this program get here: as a checkout, or as the package that brings the command ``trainwatch``?"""
 
+from __future__ import annotations
+
 import sys
 from pathlib import Path
 

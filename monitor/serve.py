@@ -1,6 +1,8 @@
 """The dashboard beside the account: a Streamlit process of its own, watched until it answers, and run until the user stops it;
 and who reaches an address that is listened on."""
 
+from __future__ import annotations
+
 import errno
 import ipaddress
 import os

@@ -28,6 +28,8 @@
     regions = ["us-east-1", "eu-west-1"]
 """
 
+from __future__ import annotations
+
 import os
 import re
 import tomllib

@@ -5,6 +5,8 @@ with codes of its own (colors, a table that stays in its place) makes its text i
 outlet notes what it lost: a watch and the sinks of an alert go on, and ``cli.main`` turns exit code 0 into 3, and no other.
 """
 
+from __future__ import annotations
+
 import errno
 import os
 import sys

@@ -1,5 +1,7 @@
 """How a figure is written for people: units always, sensible digits, a dash for what was not observed."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError

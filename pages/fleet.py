@@ -1,5 +1,7 @@
 """Fleet: where do the GPU-hours go? The answer first, then by whom and why, week by week, and down to the jobs."""
 
+from __future__ import annotations
+
 from monitor.errors import TrainwatchError
 from monitor.show import data_fleet, shell
 from monitor.show.fleet_board import show_choice, show_fleet, show_state

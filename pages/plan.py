@@ -1,5 +1,7 @@
 """Plan: what would a change do? The answer first, then what can be changed, and the pictures behind the answer."""
 
+from __future__ import annotations
+
 import streamlit as st
 
 from monitor.model import Report

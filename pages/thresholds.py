@@ -1,5 +1,7 @@
 """Thresholds: which are saved, which jobs cross them now, and would a new one have fired in time?"""
 
+from __future__ import annotations
+
 import streamlit as st
 
 from monitor.alert.conditions import Rule

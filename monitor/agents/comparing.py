@@ -1,5 +1,7 @@
 """``compare``: which of some jobs takes less time for the same work, how sure is that, and what differs?"""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 
 from monitor.agents.desk import Desk

@@ -4,6 +4,8 @@ Only what a person opened is read: region and profile are the command's, files t
 which a log line may have suggested, opens nothing.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta

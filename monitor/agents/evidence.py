@@ -5,6 +5,8 @@ A line's id is its number and a digest of its file's name, or its time and a dig
 direction, so that it holds all of its state: the next page begins behind that line, whatever was written since.
 """
 
+from __future__ import annotations
+
 import re
 import zlib
 from collections import deque

@@ -1,5 +1,7 @@
 """``jobs``: which jobs are there, and which needs somebody first?"""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

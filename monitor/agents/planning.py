@@ -1,5 +1,7 @@
 """``plan``: what would another model-parallel configuration do to step time and memory, and does the library take it?"""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -5,6 +5,8 @@ A log line is written by whoever runs in the job, and an agent reads it. Both si
 that no line can end its quotation. Sentences of ours repeat what a log says: those words are found in them and marked.
 """
 
+from __future__ import annotations
+
 import json
 import math
 import re

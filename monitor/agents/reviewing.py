@@ -1,5 +1,7 @@
 """``review``: what is wrong with one job, how sure is that, what to do, and what would it gain?"""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, Literal
 

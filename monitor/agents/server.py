@@ -4,6 +4,8 @@ What a tool does is in the file of its question; here stand its description, whi
 arguments, and how its errors and its progress are told. An error names the next call.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 from functools import partial

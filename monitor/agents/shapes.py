@@ -4,6 +4,8 @@ Times are ISO 8601 UTC, money is USD, shares are percent of one device. Text bet
 fact is also a line of text: what is told of it stands in the same order in every answer.
 """
 
+from __future__ import annotations
+
 from datetime import UTC, datetime
 from typing import Any
 

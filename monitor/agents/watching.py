@@ -1,5 +1,7 @@
 """``watch``: what is new of a running job; waits for a condition, for news, or for a time."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,6 +1,8 @@
 """Threshold expressions: what one means, as frozen values, the figures of a job that can have one, and the grammar: text in, a
 condition out. What cannot be read gets a caret under the wrong place; one that is always or never true is named, too."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Mapping

@@ -1,6 +1,8 @@
 """Who is notified of what a look at a job brings: the terminal as long as this process runs, others through the ledger. What
 it still holds for a sink is sent in order, one process at a time, again and again until it arrives."""
 
+from __future__ import annotations
+
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,6 +1,8 @@
 """When a rule fired and when it was over, and when a finding would have been reported: the rules are run again as of past
 moments, on a run that is cut there. Backtests: what they would have said, how long before the end, and what came after."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta

@@ -1,6 +1,8 @@
 """Lock files that one process holds at a time and that die with it, and small files of the user's that several programs
 change at once."""
 
+from __future__ import annotations
+
 import json
 import os
 import re

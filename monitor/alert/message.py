@@ -1,6 +1,8 @@
 """What an alert says, one value for every sink: as a sentence, a few lines, or JSON; and verdicts and backtests as the documents
 of ``alert --format json``, whose form is a contract with users."""
 
+from __future__ import annotations
+
 import hashlib
 import math
 from collections.abc import Sequence

@@ -1,6 +1,8 @@
 """What is there to report that has not been reported yet? A look at a job is compared with the ledger: new alerts,
 and their ends."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

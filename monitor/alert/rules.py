@@ -1,5 +1,7 @@
 """The rules that a user gave: of a TOML file, on the command line, and the saved thresholds shared with the dashboard."""
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence

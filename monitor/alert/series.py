@@ -5,6 +5,8 @@ where they cross a threshold. Of the hosts, and of single GPUs in the minutes th
 judged.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 

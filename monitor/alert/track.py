@@ -1,6 +1,8 @@
 """Where a condition holds along one node's figures, and for long enough: true, false or unknown, from begin to end; the
 tracks of one metric of a job, or the reason why there are none."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

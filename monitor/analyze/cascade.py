@@ -6,6 +6,8 @@ own words. The order of lines in a stream is sure; clocks of different streams d
 together is told apart by what the texts explain, and by the rank that the launcher saw fail first.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime

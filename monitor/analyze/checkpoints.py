@@ -5,6 +5,8 @@ Seen in the gaps between steps: what a gap is longer than the steps in it belong
 checkpoint that is written while the steps go on takes no time from them, and has no span.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

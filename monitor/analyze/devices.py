@@ -5,6 +5,8 @@ CloudWatch gives sums over a host, so the first is told from what a sum cannot h
 in use with its own TCP provider: the line that names the provider counts before the one that names the plug-in.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Mapping

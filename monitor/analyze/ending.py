@@ -3,6 +3,8 @@
 A cause is named only where it is confirmed; else ``id`` is empty, and what there is to see is kept for the reader.
 """
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta

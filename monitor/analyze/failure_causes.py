@@ -2,6 +2,8 @@
 and whether an exception concerns the program's data or the program itself.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

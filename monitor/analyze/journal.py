@@ -4,6 +4,8 @@ loss: how it develops, and whether it became NaN or infinite.
 The clock is one writer's: hosts differ by seconds, and lines of several come late in different ways.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -6,6 +6,8 @@ between; then all that went before is lost. Reports of several ranks that stand 
 fall back by a step or two: without a word of a restart, fewer than three reports done again are none.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import datetime
 

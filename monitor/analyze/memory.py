@@ -2,6 +2,8 @@
 (CloudWatch has sums of a host only); and of any level: does it keep growing, and when would it be full? Plateaus, single
 steps and teeth of equal height do not count as growth."""
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta

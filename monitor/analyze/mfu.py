@@ -5,6 +5,8 @@ MFU = FLOP per token * tokens per second and GPU / peak. FLOP per token are 6 P 
 frozen weights, need less than 6 P, so that they are never taken for slower than they are.
 """
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass
 

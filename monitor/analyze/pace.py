@@ -4,6 +4,8 @@ much work is in it, and which step times can be compared with another job's.
 Shares and medians, not means and deviations: a tenth of slow steps would hide in a standard deviation that they make.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal

@@ -1,5 +1,7 @@
 """Which nodes differ from their peers, at the same step or in the same minute, by robust statistics?"""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime

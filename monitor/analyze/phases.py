@@ -10,6 +10,8 @@ reads: of each span of training at most some 200 are told. Beyond that, short on
 their seconds by name kept to the millisecond, training first; so the sums are exact and the places of short ones are not.
 """
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -6,6 +6,8 @@ average hides: around what the one-minute figures show (the lowest utilization, 
 step, the end of a job that failed), and at two quiet moments.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -4,6 +4,8 @@ Legitimate: a step that does more work (times are compared for equal work, where
 in the same log, another number of processes.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import pairwise

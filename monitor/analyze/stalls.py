@@ -6,6 +6,8 @@ One-minute means hide it: two seconds in every ten are "80 %". A profiler's samp
 A step that takes two seconds has four samples at 500 ms; a hundred such steps together show all of it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -20,6 +20,8 @@ Source: local level model and its variogram (Harvey, Forecasting, structural tim
 fitted on one half of simulated jobs and checked on the other (``benchmarks/time_to_finish.py``).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import datetime
 

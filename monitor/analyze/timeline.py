@@ -4,6 +4,8 @@ Only as many lanes and marks as can be told apart: marks of one kind that fall t
 nodes of which nothing but the usual is known stand aside where there are many.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime

@@ -2,6 +2,8 @@
 distribution by node, idle stretches and dips.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

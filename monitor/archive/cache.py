@@ -13,6 +13,8 @@ coverage) and a Parquet file for each frame, which can be read without this prog
 that was cut or damaged is told from a whole one.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 import os

@@ -9,6 +9,8 @@ The top-level change, verdict and prediction are those of the second job against
 each further job. A change is (low, middle, high) percent, negative where the later job is faster.
 """
 
+from __future__ import annotations
+
 import json
 import os
 from collections import Counter

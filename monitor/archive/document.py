@@ -1,5 +1,7 @@
 """A report as the machine-readable document that ``report --format json`` prints. The form is a contract with users."""
 
+from __future__ import annotations
+
 import json
 import re
 from typing import Any

@@ -4,6 +4,8 @@ that they read alike: 64 bits, texts, instants in microseconds UTC. ``docs/archi
 Rows become the bytes of a Parquet file, and back; the same rows give the same bytes.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

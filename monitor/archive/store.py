@@ -8,6 +8,8 @@ failure, and are private to their owner. It is up to the owner who else may read
 was given stay as they are.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import stat

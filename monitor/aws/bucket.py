@@ -1,5 +1,7 @@
 """An archive in S3: objects below a prefix, each put in one request."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from typing import Any

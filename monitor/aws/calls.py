@@ -6,6 +6,8 @@ which keeps this process below it. Where AWS says "slow down" anyway (others use
 climbs back slowly.
 """
 
+from __future__ import annotations
+
 import ctypes
 import sys
 import threading

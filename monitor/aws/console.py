@@ -1,5 +1,7 @@
 """Where does AWS's own console show a training job, its log streams, its files? Only addresses; nothing is requested."""
 
+from __future__ import annotations
+
 import re
 from urllib.parse import quote
 

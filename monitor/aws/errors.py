@@ -1,5 +1,7 @@
 """The errors of botocore in words for the user: each becomes one of ``monitor.errors``, with cause and remedy."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

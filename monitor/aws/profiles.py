@@ -1,5 +1,7 @@
 """The profiles and regions that can be chosen, and those that apply by default. Read from this machine only."""
 
+from __future__ import annotations
+
 import difflib
 import os
 from collections.abc import Iterable, Mapping, Sequence

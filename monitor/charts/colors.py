@@ -4,6 +4,8 @@ Everything else is left to the theme of whoever draws: series colors, and the se
 The four kinds of time differ in lightness as well as in hue, so they stay apart without color vision.
 """
 
+from __future__ import annotations
+
 #: Where nothing was measured.
 NO_DATA = "#8b939e"
 NO_DATA_OPACITY = 0.28

@@ -4,6 +4,8 @@ Places along a row of figures are worked out here, from 0 to 1, so that no row s
 scale are written below it. The signs of the jobs are joined, the outer two named with their values.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -10,6 +10,8 @@ have none, so each refresh makes their points anew; Vega lets go of the old ones
 as numbers, and not parsed.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

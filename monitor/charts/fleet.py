@@ -1,5 +1,7 @@
 """A fleet's hours: waste by owner and use as ranked bars, and the uses week by week."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import altair as alt

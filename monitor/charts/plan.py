@@ -5,6 +5,8 @@ other on one time axis, percent of the starting point's time for the same sample
 its right; where nothing lies on the gray ground of a lane the stage waits.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

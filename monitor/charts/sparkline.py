@@ -1,5 +1,7 @@
 """A metric over a job in a line as small as a word: means over its nodes, a few points, gaps left open."""
 
+from __future__ import annotations
+
 from base64 import b64encode
 from collections.abc import Sequence
 

@@ -4,6 +4,8 @@ lane a node below it; and all of a job in a strip: dragging over it chooses a pa
 Which kinds of marks there are is data, as everywhere: what each means stands beside the chart, see ``SIGNS``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any

@@ -7,6 +7,8 @@ their last figures are there. An account that could not be read, and a sink that
 at each look.
 """
 
+from __future__ import annotations
+
 import argparse
 import sys
 import time

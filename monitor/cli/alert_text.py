@@ -4,6 +4,8 @@ alerts that did not reach whom they are for: those that wait, and those that wer
 ``alert --resend`` sends the refused ones again, once what was in the way is gone.
 """
 
+from __future__ import annotations
+
 import argparse
 import sys
 import time

@@ -1,5 +1,7 @@
 """``archive``: keeps jobs past CloudWatch's retention, as Parquet and JSON in a folder or a bucket."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from collections import Counter

@@ -1,6 +1,8 @@
 """``compare``: jobs side by side: what differs, step times with an interval, faster / slower / cannot tell, and what was
 predicted."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
 """``completion``: what a shell needs to complete this program's commands, options and files."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Callable, Iterator
 from typing import Any

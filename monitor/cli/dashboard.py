@@ -1,5 +1,7 @@
 """``dashboard``: the browser dashboard on the configured AWS account, or on an archive."""
 
+from __future__ import annotations
+
 import argparse
 import os
 from typing import Any

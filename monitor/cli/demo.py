@@ -1,5 +1,7 @@
 """``demo``: the dashboard on an embedded account with sample jobs; no credentials, no network. It waits to be stopped."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from collections.abc import Mapping

@@ -4,6 +4,8 @@ With ``--logs``, exported logs are first reviewed into the archive, by this mach
 alerts have: each window once, however often it is made, and again until it arrives.
 """
 
+from __future__ import annotations
+
 import argparse
 import csv
 import re

@@ -1,6 +1,8 @@
 """Lists of jobs: what is said of each without a call, the list again and again for ``--watch``, and the jobs of an archive,
 those with the most to save first."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 import time

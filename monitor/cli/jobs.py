@@ -1,6 +1,8 @@
 """``jobs``: the training jobs of one account or of many, newest first, with the verdict of the last review; those of an archive
 ranked. What could not be read is named."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Which command was typed, and what becomes of its errors: one sentence on standard error and an exit code."""
 
+from __future__ import annotations
+
 import argparse
 import errno
 import sys

@@ -1,5 +1,7 @@
 """``mcp``: the tools for coding agents, on standard input and output or over HTTP on this machine."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from typing import Any

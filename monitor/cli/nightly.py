@@ -1,5 +1,7 @@
 """``nightly``: what cron runs once a night. New jobs are archived, rules judge them, the week's report goes out on Mondays."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from datetime import UTC, datetime, timedelta

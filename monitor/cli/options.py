@@ -4,6 +4,8 @@ job that is meant: where it is read from, and Logs Insights for logs that would 
 With ``--all-accounts``, the accounts and regions that a command looks over together, and how those that failed are named.
 """
 
+from __future__ import annotations
+
 import argparse
 import math
 import re

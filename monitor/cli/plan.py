@@ -5,6 +5,8 @@ Bars and schedules are drawn with letters. For a ticket or a pull request, the s
 ``--change parameter=value`` give values by name, as JSON where they are that.
 """
 
+from __future__ import annotations
+
 import argparse
 import difflib
 from collections.abc import Sequence

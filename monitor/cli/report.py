@@ -1,6 +1,8 @@
 """``report``: the review of one job, running or finished. For a person at a terminal: what the job was, what stands out, where
 the time went, a line per node."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from datetime import UTC, datetime

@@ -1,5 +1,7 @@
 """``steps``: the step reports behind a review, one row for each that a rank (or node) printed."""
 
+from __future__ import annotations
+
 import argparse
 import json
 import sys

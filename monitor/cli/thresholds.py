@@ -1,5 +1,7 @@
 """``thresholds``: the saved thresholds. ``alert`` judges them where no others are given, and the dashboard draws them."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
 """``top``: the jobs of the account in the terminal, live, a row each, worst first; Enter opens one. Nothing here draws."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 import threading

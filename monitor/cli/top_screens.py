@@ -3,6 +3,8 @@
 It draws what others make: rows and reports of ``Watch``, the text of ``report``, lines of ``LogWatch``.
 """
 
+from __future__ import annotations
+
 import asyncio
 import signal
 from contextlib import suppress

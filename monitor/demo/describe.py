@@ -1,5 +1,7 @@
 """A sample job as DescribeTrainingJob answers, with the hyperparameters and the model-parallel configuration it has."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 

@@ -1,5 +1,7 @@
 """The steps of a sample job as its log has them. One function a dialect: a span goes in, lines come out."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 

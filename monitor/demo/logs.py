@@ -1,5 +1,7 @@
 """The log streams of a sample job: the head that SageMaker's training toolkit and launchers write, steps, and the end."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -4,6 +4,8 @@ The objects are made from the documented form alone, for the demo, tests and ben
 ``8 + 2 vCPUs + 2 GPUs`` of them a sample.
 """
 
+from __future__ import annotations
+
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,5 +1,7 @@
 """The sample jobs of the account, newest first; the figures are made up, the shapes are those of real jobs."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta

@@ -1,6 +1,8 @@
 """The story of one sample job: a frozen description, without a time of day and without chance; and what the job does, second
 by second from a seed that only its story decides, and when, seen from now."""
 
+from __future__ import annotations
+
 import math
 import random
 from collections.abc import Iterator, Mapping

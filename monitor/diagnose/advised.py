@@ -1,6 +1,8 @@
 """How is advice worded? A finding from a predicted outcome: what to set, in the terms of the reader's framework, what it gains,
 what it costs, what is not known."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,6 +1,8 @@
 """What a job was, in a few words: the line above everything else; and what lies ahead for a running one: when it will be done
 and for how much, and what would be lost if it died now."""
 
+from __future__ import annotations
+
 from collections import Counter
 from datetime import UTC, tzinfo
 

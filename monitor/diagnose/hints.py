@@ -5,6 +5,8 @@ What their guides say of a situation that a finding is about, as clauses that it
 configuration tips and pitfalls, troubleshooting, SMP v2 best practices.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Where in a log are a report's findings and phases? Places to jump to, and marks beside lines."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Which rights are missing, what cannot be judged because of that, and what has to go into the IAM policy?"""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

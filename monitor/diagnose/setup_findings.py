@@ -1,6 +1,8 @@
 """How do problems in a setup become findings, for the review of a job and for a plan, and what would make one fit that does
 not? The changes that its library has, each tried, the cheapest in time first."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

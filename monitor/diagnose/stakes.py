@@ -8,6 +8,8 @@ is counted twice, the order does not matter, another finding never makes the sum
 upper bound: no GPU is ever busy all the time. What a running job lost before is not lost again in an hour of it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 

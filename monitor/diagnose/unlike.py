@@ -4,6 +4,8 @@ the worst first, where there are too many.
 One answer for heatmaps, for the lanes of the timeline and for the table of nodes.
 """
 
+from __future__ import annotations
+
 import statistics
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta

@@ -4,6 +4,8 @@ The tables are what differs, the figures, the step times, the verdicts and predi
 code.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 
 import pandas as pd

@@ -8,6 +8,8 @@ in the tables, and a file without a script opens from an e-mail and under any po
 64 nodes stays below 2 MB.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

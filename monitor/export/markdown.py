@@ -5,6 +5,8 @@ Whatever is put into a document and is no ``Markup`` is made it here. Words with
 it reads: in code nothing is a tag, a link, an image, a mention or a formula, whoever shows it.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial

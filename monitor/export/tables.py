@@ -1,5 +1,7 @@
 """The tables behind a report, as CSV: steps, metrics, findings, phases, configuration, nodes."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 
 import pandas as pd

@@ -1,5 +1,7 @@
 """An AWS account as a source of jobs: which calls answer which question, and what is remembered between them."""
 
+from __future__ import annotations
+
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence

@@ -4,6 +4,8 @@ The SageMaker SDKs write the launcher as ``sagemaker_*`` keys, the library's par
 script's own arguments beside them, most values encoded as JSON.
 """
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Mapping, Sequence

@@ -4,6 +4,8 @@ The SageMaker toolkit reads what mpirun prints in chunks of 64 KB, and CloudWatc
 a line that does not fit goes on in the next one, which has no tag. Read alone, the first part may end in half a number.
 """
 
+from __future__ import annotations
+
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence

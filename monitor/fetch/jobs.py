@@ -4,6 +4,8 @@ Search: instances, starts and tags of a hundred jobs a call, if it is allowed.
 Search is not in every policy. Where it is refused ListTrainingJobs answers, which knows neither instances nor tags.
 """
 
+from __future__ import annotations
+
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

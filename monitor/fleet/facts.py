@@ -4,6 +4,8 @@ which of six uses each paid GPU-hour had.
 The seconds come from the buckets of a job's review, which sum to its bill, so the uses do, too.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

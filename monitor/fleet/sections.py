@@ -1,6 +1,8 @@
 """A fleet's report in words: headline, and sections of a sentence, a table and a note; every way of showing it draws these. And
 as the document of ``fleet --format json``, and as rows of figures for CSV."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any

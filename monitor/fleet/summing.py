@@ -5,6 +5,8 @@ Only where the archive's configuration says that this parameter alone was change
 difference, and only of step times that are for the same samples. All else is for ``compare``, which reads the steps.
 """
 
+from __future__ import annotations
+
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

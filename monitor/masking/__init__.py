@@ -9,6 +9,8 @@ source file deserve a look, where this room takes a secret out of a line and lea
 or fine-grained GitHub tokens). It takes 70 to 280 microseconds a line, this room some 10. Its last release is of May 2024.
 """
 
+from __future__ import annotations
+
 import binascii
 import json
 import re

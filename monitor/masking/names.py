@@ -5,6 +5,8 @@ What an option means hangs on the command in front of it: ``ssh -p 22``, ``mkdir
 nor does any option of psql. Sources: the manual pages of the commands.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

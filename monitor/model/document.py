@@ -1,5 +1,7 @@
 """Values as documents in JSON's own types: of each type of value one line tells its fields and what they are called there."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass

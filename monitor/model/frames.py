@@ -5,6 +5,8 @@ was not read, or only sums of its lines are known, rows have negative ones that 
 So no rule meets a missing one, and a job that is read from its end takes the same way as one that is read from its head.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from functools import cache
 from typing import Any

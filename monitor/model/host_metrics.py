@@ -1,5 +1,7 @@
 """The metrics of a job's hosts: what they are called here and in CloudWatch, and how often it sums over their devices."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,5 +1,7 @@
 """A setup as the SageMaker SDK's ``distribution`` argument, and what else has to be set in the training script."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping
 from typing import Any
 

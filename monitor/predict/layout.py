@@ -11,6 +11,8 @@ Ring all-gather and reduce-scatter move (n - 1)/n of a tensor, an all-reduce twi
 then inside them moves (n - g)/n over the network.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 

@@ -9,6 +9,8 @@ out. Without the shape of the model, the activations of microbatches in flight b
 them.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

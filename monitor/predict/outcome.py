@@ -4,6 +4,8 @@ depend on one parameter: the points of a curve, and which of them to take.
 A flat curve means that its knob has no effect.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -6,6 +6,8 @@ A script's name is looked up in small letters, hyphens as underscores, and witho
 what the developer guide adds up to the last release, 1.15; of v2 the developer guide's reference.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -5,6 +5,8 @@ GPT-2 with 10, 30 and 60 billion parameters: the reference table of AWS's SMP v1
 the ones with which the counts come out. ViT-630M: the published run of MiCS on g4dn.12xlarge.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

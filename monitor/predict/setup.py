@@ -5,6 +5,8 @@ the script's hyperparameters, then the library's defaults. The identities of gro
 x rdp, dp = rdp x tp.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace

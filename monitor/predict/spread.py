@@ -8,6 +8,8 @@ numbers of GPUs) take the place of sources, and the range is as wide as it takes
 nothing of other machines. A kind with less than that has no spread, and no figure.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -6,6 +6,8 @@ on time nobody measured and no equation gives is named, and then no figure is gi
 all there is, nothing calibrates a range: then it is said which way the change goes, and the figures only order remedies.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

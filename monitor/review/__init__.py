@@ -3,6 +3,8 @@
 The room can be called: ``from monitor import review; review("my-job")`` is what a notebook needs.
 """
 
+from __future__ import annotations
+
 import sys
 from types import ModuleType
 

@@ -6,6 +6,8 @@ there are. A pair that failed keeps the rows it had, and is left alone for a min
 has come, read in the background.
 """
 
+from __future__ import annotations
+
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence

@@ -1,6 +1,8 @@
 """An archive as a source of jobs: whole runs, read without AWS and as of the moment they were archived; and which source has a
 job by its name: ``logs:PATH`` and ``archive:PATH`` are places of their own, the rest is AWS's."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime

@@ -5,6 +5,8 @@ Each job that changed is reviewed once, by whichever worker takes it; a record i
 review that was interrupted goes on where it was, and a second one reads nothing but what is new.
 """
 
+from __future__ import annotations
+
 import gzip
 import hashlib
 import json

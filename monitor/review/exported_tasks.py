@@ -9,6 +9,8 @@ Spark runs twice writes the same files twice. ``mapInArrow`` is ``mapInPandas`` 
 fully support.
 """
 
+from __future__ import annotations
+
 import gzip
 import hashlib
 import io

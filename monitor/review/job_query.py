@@ -1,5 +1,7 @@
 """Which jobs are listed? A status, a part of the name and an age, as a user writes them."""
 
+from __future__ import annotations
+
 import re
 from datetime import datetime, timedelta
 

@@ -3,6 +3,8 @@
 With ``review`` they are what other programs may rely on; docs/library.md says which of their fields.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime

@@ -1,6 +1,8 @@
 """What does a stretch of a log say, line by line? Who wrote it, at which level, what was recognized; without its secrets. Of many
 lines that match, those nearest to the place being looked at; what somebody looks at is read in the background."""
 
+from __future__ import annotations
+
 import re
 import threading
 import time

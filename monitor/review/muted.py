@@ -13,6 +13,8 @@ A mute is its viewer's: it is laid over a report where that is shown (``Report.m
 JSON, archives and alerts know nothing of it.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """``from monitor import review; review("my-job")``: a report that shows itself in a notebook, and is a Report for code."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime

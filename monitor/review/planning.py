@@ -5,6 +5,8 @@ A start is made by ``start_of`` (a reviewed job) or ``start_from`` (values, a pr
 does. Nothing is read but the bundled table of instance types.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

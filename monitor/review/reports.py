@@ -1,6 +1,8 @@
 """Everything that is said about a run, from the run and the price of its instances alone: what an instance-hour costs by the
 user's settings or the source, and how the steps of each log format were read."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future

@@ -9,6 +9,8 @@ What lines leave open that a reader failed on, or that are too many to be kept, 
 of each reader is logged.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace

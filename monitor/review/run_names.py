@@ -1,6 +1,8 @@
 """What do the names of runs say? SageMaker's SDK builds one from a base and the time at which the run was created: so the newest
 earlier one of the same base came before it, and both are worth comparing."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,6 +1,8 @@
 """Jobs that somebody is looking at, reviewed in the background, those in view first: the newest report of each, at
 once."""
 
+from __future__ import annotations
+
 import threading
 import time
 from dataclasses import dataclass, replace

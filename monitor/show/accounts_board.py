@@ -1,6 +1,8 @@
 """The jobs of all accounts on one page: what runs where, and which accounts could not be read. One list in the background,
 for all viewers; filters, which the address holds, ask for nothing anew."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo

@@ -9,6 +9,8 @@ the process keeps nothing but by account.
 An address can name the moments that a job can have; what else stands there is said, and left out.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo

@@ -1,5 +1,7 @@
 """What the Fleet page asks for: the facts of the archive's jobs, brought up to date in the background, and sums over them."""
 
+from __future__ import annotations
+
 import math
 import os
 import tempfile

@@ -1,6 +1,8 @@
 """How does a chart get onto a page? Built once per report, described for those who cannot see it, steady while a viewer zooms,
 and with its figures as a CSV file."""
 
+from __future__ import annotations
+
 import copy
 import re
 from collections.abc import Callable, Sequence

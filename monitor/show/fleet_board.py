@@ -1,6 +1,8 @@
 """The Fleet page: where the GPU-hours of the archived jobs went. The answer, the bars that sum to the bill, the weeks, the
 failures, and the jobs behind any part."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta

@@ -4,6 +4,8 @@ Streamlit's own table is a canvas: it says nothing of what is in view, and each 
 only read are Streamlit's; this one is a component without a library, which sets text only ever as text.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache

@@ -3,6 +3,8 @@
 For a name that no job has: the jobs whose names contain it, a click away.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Literal
 

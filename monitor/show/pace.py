@@ -5,6 +5,8 @@ draws, as far as it knows. What appears is then drawn by the full run alone, and
 put the page's former address back.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from datetime import timedelta
 

@@ -4,6 +4,8 @@ profile, chosen in the sidebar, with the account's number in the address.
 ``app.py`` runs it, pages enter it.
 """
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Mapping

@@ -9,6 +9,8 @@ input fails, the page is drawn as it was, and the error is shown on top: Streaml
 page, where no part of a page could catch what it raises.
 """
 
+from __future__ import annotations
+
 import logging
 import re
 from collections.abc import Callable, Iterable

@@ -2,6 +2,8 @@
 what one profile of that machine may see.
 """
 
+from __future__ import annotations
+
 import os
 
 import streamlit as st

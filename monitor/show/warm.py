@@ -3,6 +3,8 @@
 ``python -m monitor.show.warm run app.py …`` is ``streamlit run app.py …`` with the imports begun at the start.
 """
 
+from __future__ import annotations
+
 import gc
 import importlib
 import os

@@ -4,6 +4,8 @@ Each has ``send(message, sink)``. It returns when the message has arrived, and e
 words never hold an address or a secret.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from importlib import import_module
 

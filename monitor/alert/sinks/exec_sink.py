@@ -1,5 +1,7 @@
 """A program gets the message as JSON on its standard input; it has taken it when it ends with 0, and refuses it with 65."""
 
+from __future__ import annotations
+
 import json
 import os
 import shlex

@@ -1,5 +1,7 @@
 """Where alerts go: a sink as written on the command line or in a rule, checked and parsed; nothing is sent here."""
 
+from __future__ import annotations
+
 import re
 import shlex
 from dataclasses import dataclass

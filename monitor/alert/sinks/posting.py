@@ -1,6 +1,8 @@
 """One HTTP POST of JSON to an address that may be a secret kept in the environment or a file, and what its answer means for
 trying again."""
 
+from __future__ import annotations
+
 import os
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Slack gets a few lines through an incoming webhook."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from monitor.alert.message import Message

@@ -1,5 +1,7 @@
 """An SNS topic gets lines for people, and the whole message as JSON for queues, functions and web addresses."""
 
+from __future__ import annotations
+
 import json
 from functools import cache
 from typing import Any

@@ -1,5 +1,7 @@
 """A webhook gets the whole message as JSON."""
 
+from __future__ import annotations
+
 from monitor.alert.message import Message
 from monitor.alert.sinks.names import Sink
 from monitor.alert.sinks.posting import address_of, post

@@ -4,6 +4,8 @@ way there, by the model and by advice that was followed.
 Of two finished jobs, a comparison leaves the pair of predicted and measured behind, and nothing secret.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,5 +1,7 @@
 """What did each of several jobs cost and achieve, in the same figures? One value per job, unknown where it is unknown."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,6 +3,8 @@
 Of what cannot be compared, a sentence says why, for each figure that one of the jobs does not have.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

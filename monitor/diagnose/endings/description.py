@@ -1,6 +1,8 @@
 """How is a job's end described, and a standstill? Where, when, after what, what followed, and the lines that show it; what the
 GPUs do meanwhile, who stopped first, where to restart from."""
 
+from __future__ import annotations
+
 from datetime import datetime
 from typing import NamedTuple
 

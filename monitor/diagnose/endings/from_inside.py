@@ -4,6 +4,8 @@ By an exception about data or one of its own, a loss that is not a number, a mis
 have prevented it), or a collective operation in which ranks waited until its timeout.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from datetime import datetime

@@ -1,6 +1,8 @@
 """How is an end described that came from outside the program: no capacity, a reclaimed spot instance, a time limit, a
 stop?"""
 
+from __future__ import annotations
+
 from datetime import datetime, timedelta
 
 import pandas as pd

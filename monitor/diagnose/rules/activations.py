@@ -1,5 +1,7 @@
 """Rules about what the forward pass leaves in memory for the backward: recomputed, moved to the host, or kept."""
 
+from __future__ import annotations
+
 from monitor.diagnose.advised import CHECKPOINTING, SHORT_MEMORY_PCT, held, memory_p95, memory_words, prediction, read
 from monitor.diagnose.rulebook import Case, rule
 from monitor.model import Evidence, Finding, Recommendation, Severity

@@ -1,6 +1,8 @@
 """Rules about a pipeline's stages: waiting GPUs that look busy, as the configuration alone tells, and stages that are not
 equally busy."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

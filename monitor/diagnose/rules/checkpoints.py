@@ -1,5 +1,7 @@
 """Rules about checkpoints: what they cost, and what is at risk without them."""
 
+from __future__ import annotations
+
 from datetime import datetime, timedelta
 from math import sqrt
 

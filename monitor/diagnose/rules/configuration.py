@@ -1,5 +1,7 @@
 """Rules about how a job was set up: what its library rejects or ignores, and degrees that cost time by where they lie."""
 
+from __future__ import annotations
+
 from monitor.diagnose.advised import in_its_words
 from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.setup_findings import finding_of

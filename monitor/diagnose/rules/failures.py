@@ -1,5 +1,7 @@
 """Rules about what ended a job: one cause, the first one, with all that only follows from it folded beneath."""
 
+from __future__ import annotations
+
 from monitor.analyze.ending import FULL_PCT, Ending
 from monitor.analyze.memory import fill
 from monitor.analyze.single_gpus import fullest_before

@@ -1,5 +1,7 @@
 """Rules about what a host does while its GPUs wait, which only the output of a job's profiler shows: one core, disks, network."""
 
+from __future__ import annotations
+
 from monitor.analyze.devices import processes_per_host
 from monitor.analyze.stalls import WAITING_PCT, Traffic, Waits, traffic, waits
 from monitor.diagnose.rulebook import Case, rule

@@ -1,6 +1,8 @@
 """Rules about GPUs that are not full, or do little though they look busy, when no more specific rule says why: a small batch,
 otherwise the likely causes in order."""
 
+from __future__ import annotations
+
 from monitor.analyze.devices import processes_per_host, within
 from monitor.analyze.step_time import variation
 from monitor.diagnose.advised import SHORT_MEMORY_PCT, fits, memory_p95

@@ -1,5 +1,7 @@
 """Rules about what runs out: memory of the GPUs now, of GPUs and hosts before the job's end, and space on disks."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 

@@ -1,6 +1,8 @@
 """Rules about memory that is left: microbatches that are smaller than it allows, and models that are sharded over GPUs each of
 which could hold them whole."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

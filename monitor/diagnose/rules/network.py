@@ -1,5 +1,7 @@
 """Rules about the network between the nodes: EFA that is there and not in use, and steps that wait for communication."""
 
+from __future__ import annotations
+
 from monitor.analyze.devices import without_efa
 from monitor.diagnose.rulebook import Case, parameter, rule
 from monitor.diagnose.stakes import STEPS

@@ -1,5 +1,7 @@
 """Rules about steps that are slower than they were, than others, or than necessary."""
 
+from __future__ import annotations
+
 from datetime import datetime, timedelta
 
 import pandas as pd

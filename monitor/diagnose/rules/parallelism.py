@@ -1,5 +1,7 @@
 """Rules about a pipeline that waits for itself: its window and its microbatches, with what a change would gain."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,5 +1,7 @@
 """A rule about arithmetic in 32 bits on GPUs that are made for 16."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from monitor.diagnose.advised import read

@@ -1,5 +1,7 @@
 """Rules about jobs that do not move, or moved for nothing."""
 
+from __future__ import annotations
+
 from datetime import datetime, timedelta
 
 from monitor.analyze.cascade import ERRORS

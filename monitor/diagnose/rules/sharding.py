@@ -1,5 +1,7 @@
 """Rules about what each GPU keeps of parameters, gradients and optimizer states, and over how many GPUs they are shared."""
 
+from __future__ import annotations
+
 from monitor.diagnose.advised import (
     GROUP_IN_NODE,
     SHARD_OPTIMIZER,

@@ -1,5 +1,7 @@
 """Rules about single GPUs of a node, which only the output of a job's profiler tells apart."""
 
+from __future__ import annotations
+
 from monitor.analyze.devices import Processes, processes_per_host
 from monitor.analyze.single_gpus import UnlikeGpu, WrongGpus, unlike_gpus, wrong_gpus
 from monitor.diagnose.rulebook import Case, rule

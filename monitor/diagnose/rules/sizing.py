@@ -1,6 +1,8 @@
 """Rules about what a job could do without: features of model parallelism, instances, a type that does not suit them, or
 on-demand prices."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from monitor.analyze.checkpoints import Cadence, Save, cadence, saves

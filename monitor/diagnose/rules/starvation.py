@@ -1,6 +1,8 @@
 """Rules about GPUs that wait for the CPU, or repeatedly for something else, for minutes or, as a job's profiler shows, for less;
 they come before the general one on low utilization."""
 
+from __future__ import annotations
+
 import pandas as pd
 
 from monitor.analyze.stalls import Stalls, recurring_stalls

@@ -1,5 +1,7 @@
 """Rules about data on the way: the input before the program begins, and the output after it has ended."""
 
+from __future__ import annotations
+
 from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.words.report import lost_words
 from monitor.model import Evidence, Finding, Phase, Recommendation, Saving

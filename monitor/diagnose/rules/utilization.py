@@ -1,5 +1,7 @@
 """Rules about GPUs that do nothing: one of several in use, fewer processes than GPUs, idle for ten minutes or more."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta

@@ -1,5 +1,7 @@
 """Rules about what cannot be seen: reported once, as information, so that silence is never mistaken for health."""
 
+from __future__ import annotations
+
 from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.words.devices import unseen
 from monitor.model import Evidence, Finding, Gap, Recommendation

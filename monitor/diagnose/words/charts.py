@@ -1,5 +1,7 @@
 """What does a chart show, in one sentence above it? For all of a job, or for the part that is shown."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from datetime import datetime, timedelta, tzinfo
 

@@ -1,6 +1,8 @@
 """How findings about devices say where, since when, how much, and for how much money; and which accelerators CloudWatch has no
 metrics of: Trainium, and those of a type that it does not know."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 

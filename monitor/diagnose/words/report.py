@@ -1,6 +1,8 @@
 """Short sentences of a report, the same on every screen: a fact behind a finding, the model FLOP utilization, a muted finding,
 where a job reads and writes, what to say next to its costs; and text of others, without secrets and cut to a readable length."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, tzinfo
 from typing import Any, NamedTuple

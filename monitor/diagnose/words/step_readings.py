@@ -1,5 +1,7 @@
 """How the steps of a job were read, in words: what a time rests on, the line that shows it, and what the clock corrected."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

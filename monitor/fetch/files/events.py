@@ -8,6 +8,8 @@ The tables: the console's CSV of a search or of Logs Insights, what Insights cop
 and the text that `aws logs get-log-events --output text` prints.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -12,6 +12,8 @@ that is longer than its buffer, each piece with the label. A bare number may as 
 whole page can tell. Its lines then get a label that cannot be mistaken ("[task3]: text"); what was cut is put together.
 """
 
+from __future__ import annotations
+
 import gzip
 import io
 import json

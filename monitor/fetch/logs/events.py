@@ -8,6 +8,8 @@ whatever the number of nodes. Lines before one are read in windows that grow bac
 shrink where the first answers show that there is too much.
 """
 
+from __future__ import annotations
+
 import re
 import time
 from collections import Counter

@@ -4,6 +4,8 @@ not be read, and how much is still to come.
 A stream is read page by page, from its head to its end, or from its end to its head.
 """
 
+from __future__ import annotations
+
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

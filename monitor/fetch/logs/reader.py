@@ -12,6 +12,8 @@ not be read, windows of all of them. Which of the events were handed out before 
 them come from one reader of events (``events``).
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait

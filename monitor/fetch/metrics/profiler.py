@@ -4,6 +4,8 @@ The job's description says whether there is any, and where: nothing is asked oth
 are read where the GPUs wait, and in whole minutes.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -5,6 +5,8 @@ Rules of v1's validator: an unknown name is an error, a type must match exactly,
 it is not at its default, and two names of one parameter may not contradict each other.
 """
 
+from __future__ import annotations
+
 import difflib
 import math
 from collections.abc import Iterator

@@ -8,6 +8,8 @@ problems of one parameter all get the same remedy. Where no single parameter cur
 for; where two do not, the remedy names no value.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,6 +1,8 @@
 """A comparison on the page, while its jobs come in: those that have arrived are compared, the others show their
 progress. The answer, whether the same work is compared, and the parameters in which the jobs differ."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 

@@ -4,6 +4,8 @@ baseline first), two inputs and, where nothing is chosen yet, pairs worth a look
 ``jobs=A&jobs=B`` means the same. What the inputs hold follows the address, and it follows them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import streamlit as st

@@ -1,6 +1,8 @@
 """The figures of the compared jobs: drawn, one row each with its own scale, and as a table; how their step times are distributed,
 whether the prediction came true, and how the comparison leaves the page."""
 
+from __future__ import annotations
+
 import shlex
 from functools import partial
 

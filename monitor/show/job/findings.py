@@ -6,6 +6,8 @@ in the card: the chart that shows it, with its span marked; the facts; the log l
 reason; what is muted stays on the page, in a closed list.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 

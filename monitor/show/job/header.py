@@ -6,6 +6,8 @@ ListTrainingJobs where the newest jobs do not hold it. Compared is what was give
 the other would be no difference between them.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor

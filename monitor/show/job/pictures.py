@@ -5,6 +5,8 @@ Each is a card: of the training loss and, if the log has it, of the learning rat
 with its summary, its heatmap (a line for one node) and its data.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import tzinfo
 from functools import partial

@@ -3,6 +3,8 @@
 A node's own GPUs, where the job's profiler tells them apart, are a heatmap, and what they do within a step.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Any

@@ -4,6 +4,8 @@ show: it stands in the address, and dragging over a strip of all of the job choo
 The charts are built anew for that part: a zoom has finer buckets, and a link restores it.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 

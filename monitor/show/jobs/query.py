@@ -1,6 +1,8 @@
 """Which jobs are asked for, and what do all of them run, cost, and could save? Filters that the address holds, as inputs and as a
 query, and the tiles above the table."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta

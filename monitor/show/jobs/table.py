@@ -4,6 +4,8 @@ The list is shown before anything is reviewed. Reviews are made for the rows in 
 urgent jobs; what a row shows of one is small and kept, so that a finished job is asked for once.
 """
 
+from __future__ import annotations
+
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -5,6 +5,8 @@ that change it, and the places that the newest report knows.
 Times are UTC. Inputs are drawn from the address and move it.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace

@@ -4,6 +4,8 @@ to older and newer ones.
 Where a log has no lines to show: why, what would help, and the lines that findings kept of it.
 """
 
+from __future__ import annotations
+
 import zlib
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo

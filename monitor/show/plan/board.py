@@ -1,6 +1,8 @@
 """A plan on the page: the answer, the inputs, risks and unknowns, what to pass to the SDK, and the pictures: the curve of a knob,
 memory against the limit, the pipeline's schedule before and after."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,6 +1,8 @@
 """What does a plan come to, in one sentence? Step time and memory with their ranges, and whether it fits; what its pictures say,
 in words below them; and the SDK's arguments, as they are written."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,6 +1,8 @@
 """The thresholds of a page: one that is typed as at the command line and tested on past jobs (would it have fired, when, and how
 long before their end?), those that are saved, which jobs cross each, and alerts that reached nobody."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo

@@ -4,6 +4,8 @@ drawn in the charts of a job: a line where the axis is of values, a frame around
 Judged are the reviews of the jobs that the Jobs page reviews anyway, each of them once: no job is read for a threshold.
 """
 
+from __future__ import annotations
+
 import os
 import shlex
 import time
