@@ -100,6 +100,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadGroupSch
 
 # What takes longest comes first: a browser mostly waits, and accounts are read in one worker each.
 _FIRST = ("browser", "strangers", "figures", "account", "both-ways", "agents")
+_TIMEOUT_OF_FIRST_S = 300
 
 
 def _turn(item: pytest.Item) -> int:
@@ -121,6 +122,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items.sort(key=_turn)
     for item in grouped:
         item._id = coerce_node_id(item._nodeid)
+        # The first of a group makes what all of them share, such as reviews of all sample jobs, beside two busy workers.
+        if _turn(item) < len(_FIRST) and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(_TIMEOUT_OF_FIRST_S))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

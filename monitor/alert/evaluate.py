@@ -356,30 +356,24 @@ NEEDS: dict[str, Need] = {
     "transfers": "",
     "pace": "steps",
     "checkpoints": "steps",
-    "spot_advice": "steps",
     "utilization": "metrics",
     "starvation": "metrics",
     "parallelism": "metrics",
     "low_utilization": "metrics",
     "memory": "metrics",
-    "disk": "metrics",
     "activations": "metrics",
     "sizing": "metrics",
-    "balance": "metrics",
     "configuration": "",
     "bubble": "",
-    "microbatch": "metrics",
-    "needless": "metrics",
+    "memory_to_spare": "metrics",
     "precision": "",
-    "low_mfu": "steps",
     "sharding": "",
     "network": "logs",
     "visibility": "",
     "single_gpus": "profiler",
     "host_waits": "profiler",
-    "sub_minute": "profiler",
 }
-# These speak before a first step, or from status and reasons alone.
+# These speak before a first step, from status and reasons alone, or from other things than their family.
 _OWN_NEEDS: dict[str, Need] = {
     "long-initialization": "",
     "slow-node": "",
@@ -387,6 +381,10 @@ _OWN_NEEDS: dict[str, Need] = {
     "stopped-by-user": "",
     "capacity": "",
     "access-denied": "",
+    "low-mfu": "steps",
+    "managed-spot": "steps",
+    "recurring-stalls": "profiler",
+    "unbalanced-stages": "metrics",
 }
 
 
