@@ -35,7 +35,7 @@ from monitor.parse.series import (
 )
 from monitor.parse.strangers import Strangers
 from monitor.parse.table import NOBODY, At, Rows, Table, by_code
-from monitor.parse.timing import GENERIC, OF_LOADER, Reports, Timing, pauses_of
+from monitor.parse.timing import GENERIC, Reports, Timing, pauses_of
 from monitor.parse.told_once import LOSSES, Evaluations, Writer, evaluations, told_once
 
 # Several codes make one number; before it is too large for another code, writers are counted through.
@@ -192,8 +192,8 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
         by_batch(table, at, identity.samples_per_epoch)
         if name == "stylegan":
             _by_images(table, at, identity.images_per_step)
-        if name in OF_LOADER and identity.accumulation and identity.accumulation > 1:
-            at = _last_of_steps(table, at, identity.accumulation)
+        if (micro_batches := reports.micro_batches(name)) > 1:
+            at = _last_of_steps(table, at, micro_batches)
         own = put_together(table, said_once(table, joined(table, fitted(table, at))))
         own = in_time(table, numbered(table, by_epoch(table, whole_steps(table, own))))
         reports.add(segments(table, own))

@@ -232,7 +232,7 @@ _TOOK = (
 
 
 def _took(match: re.Match[str]) -> str | None:
-    printed = match[match.lastgroup or 0]
+    printed = match["said"]
     seconds = spelled_s(printed) if not printed[-1].isdigit() or ":" in printed else float(printed)
     return f"{seconds:g}" if seconds else None
 
@@ -248,14 +248,15 @@ _TIMES = Table(
             rf"(?: \d{{1,6}}(?![\d.]))?\s?(?:is|was|[=:])?\s{{0,3}}{_TOOK}",
             _took,
         ),
-        # "Epoch 25 average loss: 0.4150  (76.7s)", "| end of epoch   1 | time: 55.9s | "
+        # "Epoch 25 average loss: 0.4150  (76.7s)"
         event(
             EPOCH_TIME,
             "Epoch |epoch ",
-            r"(?i)^(?!.*\b(?:val|test|dev)\w{0,7}\b.*\()\W{0,12}epoch {1,3}\d{1,6}(?![\d.])"
-            rf"[^()]*\({_TOOK}\)\s*$|(?i:end of epoch) {{1,4}}\d{{1,6}} \| time: {{1,4}}{_TOOK.replace('said', 'also')}",
+            rf"(?i)^(?!.*\b(?:val|test|dev)\w{{0,7}}\b.*\()\W{{0,12}}epoch {{1,3}}\d{{1,6}}(?![\d.])[^()]*\({_TOOK}\)\s*$",
             _took,
         ),
+        # "| end of epoch   1 | time: 55.9s | "
+        event(EPOCH_TIME, "Epoch |epoch ", rf"(?i)end of epoch {{1,4}}\d{{1,6}} \| time: {{1,4}}{_TOOK}", _took),
     ),
     one_a_line=True,
 )

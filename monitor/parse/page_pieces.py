@@ -91,11 +91,10 @@ def _unescaped(data: bytes) -> bytes:
     """The page without colors, with carriage returns alone between redraws, whatever a program or a copy has there, and none
     before the first.
     """
+    if len(_places(np.frombuffer(data, np.uint8), b"#0")):
+        data = without_octal_bytes(data)
     data = without_colours(data)
     page = np.frombuffer(data, np.uint8)
-    if len(_places(page, b"#0")):
-        data = without_colours(without_octal_bytes(data))
-        page = np.frombuffer(data, np.uint8)
     backs, returns = np.flatnonzero(page == _BACK), np.flatnonzero(page == _RETURN)
     if not len(backs) and not len(returns):
         return data

@@ -37,8 +37,8 @@ _UNTOLD = 0.24
 GENERIC = frozenset({"key-value", "json"})
 # Their "step" is what the submitter chose, or samples of the epoch.
 _OF_SAMPLES = frozenset({"mllog", "pytorch-mnist", "open-clip", "learned-samples", "cyclegan"})
-#: Their counter is the data loader's: it counts micro-batches, and the time is of one.
-OF_LOADER = frozenset({"metriclogger"})
+# Their counter is the data loader's: it counts micro-batches, and the time is of one.
+_OF_LOADER = frozenset({"metriclogger"})
 _PAUSES = frozenset({"checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end"})
 # So many series of a format are held against the clock: they all say the same.
 _MOST_SERIES = 200
@@ -88,6 +88,10 @@ class Reports:
         size = len(self.table)
         self.time_s, self.kind = np.full(size, np.nan), np.zeros(size, np.int32)
         self.segment, self.warm_up = np.zeros(size, np.int32), np.zeros(size, np.bool_)
+
+    def micro_batches(self, name: str) -> int:
+        """How many of what a format counts and times make a step, as far as the log says so."""
+        return self.accumulation or 1 if name in _OF_LOADER else 1
 
     def keep(self, at: At, time_s: Floats, kind: int | Codes, segment: int) -> None:
         """Adds the reports of one segment with their times as printed."""
@@ -149,8 +153,8 @@ class Reports:
             seen = [one for at in series[:_MOST_SERIES] if (one := self._observed(at)) is not None]
             alone = kinds == {"step"}
             told = witness.verdict(seen, self.accumulation, len(series_writers(table, series)), off, alone)
-        if name in OF_LOADER and self.accumulation and self.accumulation > 1:
-            told = Verdict("accumulation", float(self.accumulation), float(self.accumulation))
+        if (micro_batches := self.micro_batches(name)) > 1:
+            told = Verdict("accumulation", float(micro_batches), float(micro_batches))
         if told.ratio != told.ratio and (settled := self._settled(series)) is not None:
             told = settled
         by_clock: list[Floats] = []
@@ -322,8 +326,11 @@ def printed_times(table: Table, at: At, sums: bool = False, of_run: bool = False
     if (table.meaning[at] == table.code("unnamed")).any():
         meaning = "step"
         clock = clock if clocks.ticks(np.diff(clock)[gaps == usual_gap], clock) else np.full(len(at), np.nan)
-    rises = np.diff(clock[~np.isnan(clock)]) if meaning == "time-of-day" else clock[:0]
-    if len(rises) and clock[0] > _FROM_ITS_BEGIN * np.median(rises):
+    if (
+        meaning == "time-of-day"
+        and len(rises := np.diff(clock[~np.isnan(clock)]))
+        and clock[0] > _FROM_ITS_BEGIN * np.median(rises)
+    ):
         # It did not stand at nothing where the counter began.
         clock = clock - clock[0]
     if clocks.is_told_anew(clock):

@@ -12,16 +12,8 @@ GATES = ("] - ETA: ", "s/step  ")
 LINES = (
     Line(
         "keras",
-        r"(?<![\d/.])(?=\d{1,12}/(?P<bar>\d{1,12}) )<step>/<total> \[[=>.]{1,60}\] - ETA: (?:<hms>|<clock>s)(?= - )",
-        more=(r"\bloss: <loss>",),
-        meaning="remaining",
-        needs="loss",
-        many=True,
-    ),
-    Line(
-        "keras",
         r"(?<![\d/.])(?=\d{1,12}/(?P<bar>\d{1,12}) )<step>/<total> \[[=>.]{1,60}\] "
-        r"(?:- ETA: (?:<hms>|<clock>s)|<number>(?:us|ms|s)/step)(?=  )",
+        r"(?:- ETA: (?:<hms>|<clock>s)(?= - |  )|<number>(?:us|ms|s)/step(?=  ))",
         more=(r"\bloss: <loss>",),
         meaning="remaining",
         needs="loss",
