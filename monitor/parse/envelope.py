@@ -7,6 +7,7 @@ consoles, srun's bare numbers) into lines that are read here.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import zip_longest
 from typing import NamedTuple
@@ -94,6 +95,8 @@ class _Writer(NamedTuple):
 
 _NOBODY = _Writer()
 LONGEST_TAG = 60
+# So many are remembered of lines of one shape: ranks, or times that differ each.
+_MOST_WRAPPINGS = 64
 
 
 @lru_cache(maxsize=4096)
@@ -139,6 +142,24 @@ def fragments(line: str, plain: bool = False) -> list[Fragment]:
     if start < end:
         _pieces(line[start:], writer, pieces)
     return pieces
+
+
+def without_wrapping(lines: Iterable[str], plain: bool) -> Iterator[Fragment]:
+    """``fragments`` of lines of one shape that are one fragment each: what the same wrapping tells is worked out once."""
+    known: dict[str, Fragment] = {}
+    lengths: list[int] = []
+    for line in lines:
+        for length in lengths:
+            if (same := known.get(line[:length])) is not None:
+                yield same._replace(text=line[length:])
+                break
+        else:
+            (one,) = fragments(line, plain)
+            yield one
+            length = len(line) - len(one.text)
+            if line.endswith(one.text) and len(known) < _MOST_WRAPPINGS:
+                known[line[:length]] = one
+                lengths = sorted({*lengths, length})
 
 
 def redraws(line: bytes) -> list[bytes] | None:

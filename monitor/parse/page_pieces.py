@@ -65,6 +65,14 @@ class Pieces:
     def text(self, at: int) -> str:
         return self[at][:LONGEST_LINE].decode("utf-8", "replace")
 
+    def texts(self, at: Ints) -> list[str]:
+        """``text`` of each."""
+        data = self.data
+        return [
+            data[start : min(end, start + LONGEST_LINE)].decode("utf-8", "replace")
+            for start, end in zip(self.starts[at].tolist(), self.ends[at].tolist(), strict=True)
+        ]
+
 
 def pieces_of(page: LogPage) -> Pieces:
     """The page cut where a line holds redraws, or words of several processes."""

@@ -19,7 +19,7 @@ from monitor.model import LogPage
 from monitor.parse import answers, one_line, plans
 from monitor.parse.answers import NUMBERS, TEXTS, Answer
 from monitor.parse.columns import Floats
-from monitor.parse.envelope import Fragment, fragments
+from monitor.parse.envelope import Fragment, fragments, without_wrapping
 from monitor.parse.event_rows import SAID_ONCE, EventRows
 from monitor.parse.examples import EACH, Examples, Where
 from monitor.parse.failed import Failures
@@ -317,16 +317,16 @@ class _PageRows:
 
     def _lines(self, at: Ints, bare: bool) -> list[EventRow]:
         """Lines as events that are of no kind yet."""
-        page, line, places = self.page, self.pieces.line[at], at.tolist()
+        page, line = self.page, self.pieces.line[at]
         written = [None] * len(at) if page.times_ms is None else [page.times_ms[each] for each in line.tolist()]
         who: list[tuple[int | None, str]] = [(None, "")] * len(at)
         times: Iterable[int | None] = written
         if bare:
-            texts = [self.pieces.text(each) for each in places]
+            texts = self.pieces.texts(at)
             if page.times_ms is None:
                 times = map(written_at_ms, texts)
         else:
-            found = [self._fragment(each) for each in places]
+            found = list(without_wrapping(self.pieces.texts(at), self.pieces.plain))
             texts, who = [each.text for each in found], [(each.rank, each.host) for each in found]
             times = map(one_line.event_ms, found, written)
         numbers, parts = (line + page.first_line).tolist(), self.pieces.part[at].tolist()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from benchmarks.real_logs import varied
 from monitor.model import LogPage
 from monitor.parse import page_rows
-from monitor.parse.envelope import apart, fragments, redraws
+from monitor.parse.envelope import apart, fragments, redraws, without_wrapping
 from monitor.parse.gates import _OWNERS_OF, may_know
 from monitor.parse.keyed import Runs, keys
 from monitor.parse.line_shapes import LineShapes
@@ -139,6 +140,29 @@ def test_a_page_that_is_cut_is_the_same_pieces(lines: list[str]) -> None:
         own = [at for at, of in enumerate(pieces.line.tolist()) if of == number]
         assert [piece for at in own for piece in found[at]] == fragments(line)
         assert pieces.part[own].tolist() == list(range(len(own)))
+
+
+WRAPPINGS = (
+    *("", "[default{}]:", "[rank{}]: ", "[1,{}]<stdout>:", "[1,mpirank:{},algo-{}]<stderr>:", "algo-{} | ", "{}: "),
+    *("2026-03-04T08:00:{}Z ", "[pod/worker-{}/pytorch] ", "[task{}]: ", "\x1b[34m", "\x1b[36malgo-{} |\x1b[0m "),
+)
+WORDS = ("saved {} of {}", "{}: saved", "[{}] saved\x1b[0m", " saved [rank{}]: {}", "saved {} \x1b[1mnow")
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.sampled_from(WRAPPINGS), max_size=2).map("".join),
+    st.sampled_from(WORDS),
+    st.lists(st.lists(st.integers(0, 120), min_size=6, max_size=6), min_size=2, max_size=12),
+)
+def test_lines_of_one_shape_lose_their_wrapping_together_as_alone(
+    wrapping: str, words: str, numbers: list[Any]
+) -> None:
+    lines = [(wrapping + words).format(*each) for each in numbers]
+    alone = [fragments(line) for line in lines]
+    if all(len(found) == 1 for found in alone):
+        plain = not any("\x1b" in line for line in lines)
+        assert list(without_wrapping(lines, plain)) == [found[0] for found in alone]
 
 
 def test_two_odd_lines_are_not_taken_for_an_ordinary_one() -> None:
