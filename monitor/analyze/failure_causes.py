@@ -92,7 +92,8 @@ _TABLE = (
         r"[Ww]atchdog caught collective|collective (?:operation )?timeout|operations have failed or timed out"
         r"|watchdog got stuck|Timed out waiting \d+ ?ms|Timed out initializing process group|Timeout at NCCL work"
         r"|Heartbeat monitor timed out|failed to pass monitoredBarrier|seconds waiting for clients|wait timeout after \d+ ?ms"
-        r"|\b[Bb]arrier timed out|RendezvousTimeoutError|DistStoreError: (?:Socket )?[Tt]ime(?:d )?out",
+        r"|\b[Bb]arrier timed out"
+        r"|(?<!due to an error of type )RendezvousTimeoutError|DistStoreError: (?:Socket )?[Tt]ime(?:d )?out",
     ),
     _words(
         "summary",

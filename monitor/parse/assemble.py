@@ -15,9 +15,10 @@ from monitor.model import events_frame, steps_frame
 from monitor.parse import blocks, clocks, delimited
 from monitor.parse.bars import are_means, drawn_at_once, is_of_run, new_steps, renumbered, written_at
 from monitor.parse.columns import Floats, durations
+from monitor.parse.epoch_times import time_by_epochs
 from monitor.parse.identity import Identity, identify
 from monitor.parse.learned import learn
-from monitor.parse.marks import EPOCH_LINES, EPOCH_TIME, EPOCHS_ONLY
+from monitor.parse.marks import ELAPSED, EPOCH_LINES, EPOCH_PACE, EPOCH_TIME, EPOCHS_ONLY, EVALUATION_HEAD
 from monitor.parse.rows import EventRow
 from monitor.parse.series import (
     by_batch,
@@ -42,7 +43,7 @@ from monitor.parse.told_once import LOSSES, Evaluations, Writer, evaluations, to
 _MOST_WRITERS = 1 << 31
 _NO_LINE = np.iinfo(np.int64).min // 2
 # Events for what is put together here alone.
-_OURS = delimited.KINDS | EPOCH_LINES | {EPOCH_TIME}
+_OURS = delimited.KINDS | EPOCH_LINES | {EPOCH_TIME, ELAPSED, EVALUATION_HEAD}
 # Their throughput is that of the whole job, and counts what the configuration counts.
 _OF_WHOLE_JOB = frozenset({"deepspeed", "tf-benchmarks"})
 # Of these each process prints its own; the number is what a batch has by default, 0 where there is none.
@@ -50,8 +51,6 @@ _OF_PROCESS = {"mxnet": 0, "cyclegan": 1}
 # What a trainer prints of its losses, and what it writes into a file.
 _OF_TRAINERS = frozenset({LOSSES, "json"})
 _MANY_LOSSES = 4
-# So many reports of an epoch tell its steps within a tenth.
-_FEWEST_OF_EPOCH = 5
 _NOWHERE = np.empty(0, np.intp)
 
 
@@ -95,21 +94,21 @@ def assemble(
         # Bars that are no training's are no reports.
         reports = _told(in_tables.table(), event_rows, identity, said)
     learned = learn(strangers) if strangers is not None and not reports.kept else None
-    if learned is not None:
+    if learned is not None and len(learned.rows):
         reports = _told(learned.rows.table(), event_rows, identity, said)
     timings = reports.settle()
     if identity.mean_step_s is not None and _time_by_run(reports, identity.mean_step_s):
         timings = tuple(
             replace(each, printed_s=identity.mean_step_s) if each.format in _OF_TRAINERS else each for each in timings
         )
-    if timed := _time_by_epochs(reports, event_rows):
+    if timed := time_by_epochs(reports, event_rows):
         timings = tuple(replace(each, printed_s=timed.get(each.format, each.printed_s)) for each in timings)
     table, size = reports.table, len(reports.table)
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
     number_on(table, at, reports.segment)
     shown = [row for row in event_rows if row.kind not in _OURS]
     if not reports.kept:
-        shown += _epochs_only(event_rows)
+        shown += _epochs_only(event_rows) or _epochs_only(learned.epochs if learned is not None else ())
     newest = {row.stream: row.line for row in shown}
     moved: dict[str, int] = {}
     of_stream = (
@@ -125,10 +124,19 @@ def assemble(
 
 
 def _epochs_only(events: Iterable[EventRow]) -> list[EventRow]:
-    """One event with the number of epochs that lines tell of, at the first of them; of less than two none."""
+    """At the first of the lines that tell of epochs how many there are, and what one takes by the lines' own clock; of less
+    than two epochs nothing."""
     told = [row for row in events if row.kind in EPOCH_LINES and row.text.isdecimal()]
     epochs = len({row.text for row in told})
-    return [told[0]._replace(kind=EPOCHS_ONLY, text=str(epochs))] if epochs > 1 else []
+    if epochs < 2:
+        return []
+    of_one = [row for row in told if (row.stream, row.rank) == (told[0].stream, told[0].rank)]
+    number = np.array([float(row.text) for row in of_one])
+    time_ms = np.array([np.nan if row.time_ms is None else row.time_ms for row in of_one])
+    grown, passed_s = np.diff(number), np.diff(time_ms) / 1e3
+    took_s = passed_s[(grown > 0) & (passed_s > 0)] / grown[(grown > 0) & (passed_s > 0)]
+    found = [told[0]._replace(kind=EPOCHS_ONLY, text=str(epochs))]
+    return [*found, told[0]._replace(kind=EPOCH_PACE, text=f"{np.median(took_s):g}")] if len(took_s) else found
 
 
 def _told(table: Table, events: Sequence[EventRow], identity: Identity, said: Evaluations) -> Reports:
@@ -281,50 +289,6 @@ def _time_by_run(reports: Reports, mean_step_s: float) -> bool:
     for at in of:
         reports.time_s[at], reports.kind[at] = mean_step_s, table.code("running-mean")
     return bool(of)
-
-
-def _time_by_epochs(reports: Reports, events: Sequence[EventRow]) -> dict[str, float]:
-    """Reports without a time have their epoch's, shared by its steps, where a line behind them tells it; by format the median."""
-    table = reports.table
-    told: dict[str, list[tuple[int, float]]] = {}
-    for row in events:
-        if row.kind == EPOCH_TIME:
-            told.setdefault(row.stream, []).append((row.line, float(row.text)))
-    untold = [at for at in reports.kept if len(at) and np.isnan(reports.time_s[at]).all()] if told else []
-    found: dict[str, list[float]] = {}
-    for (stream, name), parts in _by_stream_and_format(table, untold).items():
-        at = np.concatenate(parts)
-        at = at[np.argsort(table.line[at], kind="stable")]
-        lines, before = table.line[at], (0, 0.0)
-        for line, seconds in told.get(stream, ()):
-            own = at[before[0] : int(np.searchsorted(lines, line))]
-            if (steps := _steps_of_epoch(table, own, before[1])) is not None:
-                reports.time_s[own], reports.kind[own] = seconds / steps, table.code("running-mean")
-                found.setdefault(name, []).append(seconds / steps)
-            before = before[0] + len(own), float(table.step[own[-1]]) if len(own) else before[1]
-    return {name: float(np.median(times)) for name, times in found.items()}
-
-
-def _by_stream_and_format(table: Table, series: Iterable[At]) -> dict[tuple[str, str], list[At]]:
-    found: dict[tuple[str, str], list[At]] = {}
-    for at in series:
-        key = str(table.texts[table.stream[at[0]]]), str(table.texts[table.format[at[0]]])
-        found.setdefault(key, []).append(at)
-    return found
-
-
-def _steps_of_epoch(table: Table, at: At, done: float) -> float | None:
-    """How many steps an epoch has, of which some are reported, after so many that were ``done`` before; None where too few are
-    for that to be known, or several writers tell them.
-    """
-    steps = table.step[at]
-    if len(at) < _FEWEST_OF_EPOCH or np.isnan(steps).any() or (gaps := np.diff(steps)).min() <= 0:
-        return None
-    if steps[0] > done > 0:
-        return float(steps[-1] - done)
-    # The last report may be up to one interval from the end.
-    interval = float(np.median(gaps))
-    return float(steps[-1] + (1 if steps[0] == 0 and interval == 1 else 0 if steps[0] == 1 else interval / 2))
 
 
 def _give_losses(table: Table, at: At, losses: At) -> None:

@@ -42,6 +42,8 @@ class Marks(NamedTuple):
     """Of the lines that tell of an epoch as a whole, the first of each epoch."""
     trained: Ints = np.empty(0, np.int64)
     """Those of them that tell how it was trained, and of no evaluation."""
+    heads: Ints = np.empty(0, np.int64)
+    """Of those that stand above what is said of an evaluation."""
 
 
 class Bar(NamedTuple):

@@ -150,14 +150,14 @@ def without_wrapping(lines: Iterable[str], plain: bool) -> Iterator[Fragment]:
     lengths: list[int] = []
     for line in lines:
         for length in lengths:
-            if (same := known.get(line[:length])) is not None:
+            if (same := known.get(line[:length])) is not None and not _MAY_HAVE_PREFIX.match(line, length):
                 yield same._replace(text=line[length:])
                 break
         else:
             (one,) = fragments(line, plain)
             yield one
             length = len(line) - len(one.text)
-            if line.endswith(one.text) and len(known) < _MOST_WRAPPINGS:
+            if length and line.endswith(one.text) and len(known) < _MOST_WRAPPINGS:
                 known[line[:length]] = one
                 lengths = sorted({*lengths, length})
 

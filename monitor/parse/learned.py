@@ -18,9 +18,10 @@ import numpy as np
 from monitor.parse import stranger_words as w
 from monitor.parse.columns import Floats
 from monitor.parse.keys import Key
+from monitor.parse.marks import EPOCH_TOLD
 from monitor.parse.numbers import MOST_DIGITS, process_number
 from monitor.parse.records import Entry, Form, form, reading
-from monitor.parse.rows import Reading
+from monitor.parse.rows import EventRow, Reading
 from monitor.parse.stamps import FIRST_INSTANT_MS
 from monitor.parse.stranger_lines import Shape
 from monitor.parse.stranger_plan import Counter, Plan, plan_of
@@ -63,6 +64,8 @@ class Learned:
     rows: Rows
     shapes: tuple[str, ...]
     """The lines that are read as reports, with what was taken in angle brackets: ``upd <step> of N | nll <loss>``."""
+    epochs: tuple[EventRow, ...] = ()
+    """Where lines tell of epochs alone: one for each."""
 
 
 class Member(NamedTuple):
@@ -137,7 +140,8 @@ def learn(strangers: Strangers) -> Learned | None:
     # Lines of an epoch each report no step.
     of_steps = [one for one in candidates if one.series.counter.order != w.EPOCH]
     if not of_steps:
-        return _uncounted(all_found, writers, epochs)
+        uncounted = _uncounted(all_found, writers, epochs)
+        return _of_epochs(candidates, writers) if uncounted is None and candidates else uncounted
     most = max(one.distinct for one in of_steps)
     # Of shapes with as many counts, within a tenth, the surest.
     chosen = min(
@@ -153,6 +157,20 @@ def _learned(members: Sequence[Member], writers: Sequence[Writer]) -> Learned | 
         _report(rows, member, writers)
     examples = members[:_MOST_SHOWN]
     return Learned(rows, tuple(dict.fromkeys(shown(member) for member in examples))) if len(rows) else None
+
+
+def _of_epochs(candidates: Sequence[_Candidate], writers: Sequence[Writer]) -> Learned:
+    """No report, but what tells of the epochs."""
+    told = []
+    for found, _, counter in max(candidates, key=lambda one: one.distinct).series.members:
+        columns = found.writer, found.line, found.part, found.time_ms, found.numbers[:, counter.place]
+        for who, line, part, time_ms, epoch in zip(*(column.tolist() for column in columns), strict=True):
+            if epoch == epoch:
+                stream, node, _, host, *_ = writers[who]
+                at_ms = None if time_ms != time_ms else int(time_ms)
+                told.append(EventRow(stream, node, line, part, at_ms, None, host, EPOCH_TOLD, f"{epoch:.0f}"))
+    told.sort(key=lambda row: (row.stream, row.line, row.part))
+    return Learned(Rows(), (), tuple(told))
 
 
 def _uncounted(all_found: Sequence[Found], writers: Sequence[Writer], epochs: int) -> Learned | None:

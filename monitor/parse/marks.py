@@ -18,8 +18,14 @@ EPOCH_TRAINED = "epoch-trained"
 EPOCH_LINES = frozenset({EPOCH_TOLD, EPOCH_TRAINED})
 #: How many seconds an epoch of the training took.
 EPOCH_TIME = "epoch-time"
+#: "Evaluation:" and nothing else: what stands right below it is of the evaluation.
+EVALUATION_HEAD = "evaluation-head"
+#: What a clock of the run shows between its epochs, and how much its last digit is, in seconds.
+ELAPSED = "elapsed"
 #: That a log tells of epochs and of no step: how many there are.
 EPOCHS_ONLY = "epochs-only"
+#: How many seconds one of them takes, by the times of the lines.
+EPOCH_PACE = "epoch-pace"
 _MARKS = Table(
     (
         event(
@@ -33,7 +39,8 @@ _MARKS = Table(
             r"|Timeout at NCCL work|Heartbeat monitor timed out|Received a dump signal due to a collective timeout)"
             r"|[^\n]{0,200}?(?:Timed out initializing process group|failed to pass monitoredBarrier"
             r"|Timed out after \d+ seconds waiting for clients|wait timeout after \d+ ?ms|Barrier timed out\b"
-            r"|RendezvousTimeoutError)).*)",
+            # A launcher that once did not reach the store for its heartbeat goes on.
+            r"|(?<!due to an error of type )RendezvousTimeoutError)).*)",
             said,
         ),
         event(
@@ -184,6 +191,8 @@ _MARKS = Table(
     ),
     one_a_line=True,
 )
+# What a logger puts in front.
+_LOGGED = r"\[?\d{2,4}[-/]\d\d[-/]\d{2,4}[ T]\d\d:\d\d:\d\d[.,\d]{0,8}\]?\W{1,4}(?:[\w.]{1,40}\W{1,4}){0,3}"
 _FIGURE = r"(?:loss|acc|err|nll|ppl|rmse|mse|score)"
 _EPOCH_GATES = "poch |poch:|poch=|poch[|POCH |POCH:"
 _OF_EPOCH = (
@@ -205,7 +214,7 @@ _EPOCHS = Table(
         event(
             EPOCH_TOLD,
             _EPOCH_GATES,
-            r"(?i)^\W{0,12}epoch[ :=#\[]{1,3}(?P<said>\d{1,6})(?: ?(?:/|of) ?\d{1,6})?\W{0,40}$",
+            rf"(?i)^(?:{_LOGGED}|\W{{0,12}})epoch[ :=#\[]{{1,3}}(?P<said>\d{{1,6}})(?: ?(?:/|of) ?\d{{1,6}})?\W{{0,40}}$",
             said,
         ),
         # A figure of the validation beside those of the training, or in a bar; where it moves each time that is an epoch's.
@@ -220,6 +229,15 @@ _EPOCHS = Table(
     ),
     one_a_line=True,
 )
+_HEADS = Table(
+    (
+        event(
+            EVALUATION_HEAD,
+            "valuation|alidation|Eval|eval|Test",
+            r"(?i)^\W{0,8}(?:evaluation|validation|eval|test)(?: results?)?\s?:\s*$",
+        ),
+    )
+)
 _NO_TRAINING = (
     r"(?!.*\b(?:val|valid|validation|eval|evaluation|test|dev|eta|remaining|left|average|avg)\b.{0,24}\btime)"
 )
@@ -231,10 +249,22 @@ _TOOK = (
 )
 
 
+_FRACTION = re.compile(r"\.(\d+)")
+
+
 def _took(match: re.Match[str]) -> str | None:
     printed = match["said"]
     seconds = spelled_s(printed) if not printed[-1].isdigit() or ":" in printed else float(printed)
     return f"{seconds:g}" if seconds else None
+
+
+def _elapsed(match: re.Match[str]) -> str | None:
+    seconds, printed = _took(match), match["said"]
+    if seconds is None:
+        return None
+    decimals = len(fraction[0]) if (fraction := _FRACTION.findall(printed)) else 0
+    unit_s = spelled_s(f"1{printed.lstrip('0123456789.')}") if decimals and ":" not in printed else None
+    return f"{seconds} {(unit_s or 1.0) / 10**decimals:g}"
 
 
 _TIMES = Table(
@@ -242,8 +272,9 @@ _TIMES = Table(
         event(
             EPOCH_TIME,
             "poch took|poch takes|poch time|poch Time|poch duration|or epoch|or 1 epoch|one epoch|this epoch|the epoch|of epoch|"
-            "per epoch| took | finished in | completed in | done in ",
-            rf"(?i)^{_NO_TRAINING}.*?\b(?:time (?:taken |used |spent |cost )?(?:for|of|per) (?:(?:1|one|this|the|each) )?epoch"
+            "per epoch|or Epoch|his Epoch|he Epoch|er Epoch| took | finished in | completed in | done in ",
+            rf"(?i)^{_NO_TRAINING}.*?\b(?:time (?:(?:taken|used|spent|cost|elapsed) )?(?:for|of|per)"
+            r" (?:(?:1|one|this|the|each) )?epoch"
             r"|epoch(?: \d{1,6})? (?:time|took|takes|duration|(?:finished|completed|done) in))"
             rf"(?: \d{{1,6}}(?![\d.]))?\s?(?:is|was|[=:])?\s{{0,3}}{_TOOK}",
             _took,
@@ -257,16 +288,24 @@ _TIMES = Table(
         ),
         # "| end of epoch   1 | time: 55.9s | "
         event(EPOCH_TIME, "Epoch |epoch ", rf"(?i)end of epoch {{1,4}}\d{{1,6}} \| time: {{1,4}}{_TOOK}", _took),
+        # "Time elapsed: 0.05 min", and nothing else
+        event(
+            ELAPSED,
+            "ime elapsed|ime Elapsed|lapsed time|lapsed Time|lapsed:",
+            rf"(?i)^\W{{0,12}}(?:total |training )?(?:time elapsed|elapsed(?: time)?)\s?[:=]\s{{0,3}}{_TOOK}\W{{0,12}}$",
+            _elapsed,
+        ),
     ),
     one_a_line=True,
 )
-MARKS = (*_MARKS.rows, *_EPOCHS.rows, *_TIMES.rows)
+MARKS = (*_MARKS.rows, *_EPOCHS.rows, *_HEADS.rows, *_TIMES.rows)
 #: Literal texts, one of which stands in every line read here.
-GATES = (*_MARKS.gates, *_EPOCHS.gates, *_TIMES.gates)
+GATES = (*_MARKS.gates, *_EPOCHS.gates, *_HEADS.gates, *_TIMES.gates)
 
 
 def read(text: str) -> Iterator[tuple[str, str]]:
     """(kind, text) of the event that the line marks, if it marks one; and of the epoch that it tells of."""
     yield from _MARKS.read(text)
     yield from _EPOCHS.read(text)
+    yield from _HEADS.read(text)
     yield from _TIMES.read(text)

@@ -18,9 +18,9 @@ from monitor.parse.bar_runs import only_ends
 from monitor.parse.bars import Bar, Marks, training_bar
 from monitor.parse.event_rows import TRAINS
 from monitor.parse.identity import Identity
-from monitor.parse.marks import EPOCH_LINES, EPOCH_TRAINED
+from monitor.parse.marks import EPOCH_LINES, EPOCH_TRAINED, EVALUATION_HEAD
 from monitor.parse.rows import EventRow
-from monitor.parse.table import NOBODY, At, Table
+from monitor.parse.table import NOBODY, At, Ints, Table
 
 #: Formats of bars, and of what a trainer prints of the losses of one.
 BARS = frozenset({"tqdm"})
@@ -55,24 +55,28 @@ def evaluations(events: Iterable[EventRow], unread: bool = False) -> Evaluations
     serves, trains = False, unread
     epochs: dict[str, dict[str, int]] = {}
     trained: dict[str, list[int]] = {}
+    heads: dict[str, list[int]] = {}
     for event in events:
         if event.kind in EPOCH_LINES:
             epochs.setdefault(event.stream, {}).setdefault(event.text, event.line)
             if event.kind == EPOCH_TRAINED:
                 trained.setdefault(event.stream, []).append(event.line)
+        elif event.kind == EVALUATION_HEAD:
+            heads.setdefault(event.stream, []).append(event.line)
         elif event.kind == "evaluation-end":
             ends.setdefault(event.stream, []).append(event.line)
         elif event.kind == "evaluation-begin" and "%|" not in event.text:
             begins.setdefault(event.stream, []).append(event.line)
         serves = serves or event.kind == "inference"
         trains = trains or event.text == TRAINS
-    streams = begins.keys() | ends.keys() | epochs.keys()
+    streams = begins.keys() | ends.keys() | epochs.keys() | heads.keys()
     marks = {
         stream: Marks(
             np.array(begins.get(stream, ()), np.int64),
             np.array(ends.get(stream, ()), np.int64),
             np.array(list(epochs.get(stream, {}).values()), np.int64),
             np.array(trained.get(stream, ()), np.int64),
+            np.array(heads.get(stream, ()), np.int64),
         )
         for stream in streams
     }
@@ -107,13 +111,33 @@ def told_once(table: Table, series: Iterable[dict[str, At]], identity: Identity,
 
 
 def _writer(table: Table, by_format: dict[str, At], identity: Identity, said: Evaluations) -> Writer:
-    texts = {name: at for name, at in by_format.items() if name not in BARS and name != LOSSES}
+    marks = said.marks.get(str(table.texts[table.stream[next(iter(by_format.values()))[0]]]), Marks())
+    texts = {
+        name: at
+        for name, all_at in by_format.items()
+        if name not in BARS and name != LOSSES and len(at := _without_headed(table, all_at, marks.heads))
+    }
     losses = by_format.get(LOSSES, _NOTHING)
     drawn = by_format.get("tqdm", _NOTHING)
     if not len(drawn):
         return Writer(texts, losses)
-    marks = said.marks.get(str(table.texts[table.stream[drawn[0]]]), Marks())
     return Writer(texts, losses, training_bar(table, drawn, identity.planned_steps, losses, marks))
+
+
+def _without_headed(table: Table, at: At, heads: Ints) -> At:
+    """The reports without those that stand line by line below the head of an evaluation and do not go on with the count."""
+    if not len(heads):
+        return at
+    lines, steps = table.line[at], table.step[at]
+    follows = np.searchsorted(heads, lines)
+    starts = np.flatnonzero((follows > 0) & (heads[follows - 1] == lines - 1))
+    breaks = np.flatnonzero(np.diff(lines) > 1) + 1
+    keep = np.ones(len(at), bool)
+    for start in starts.tolist():
+        if not start or not steps[start] > steps[start - 1]:
+            end = np.searchsorted(breaks, start, side="right")
+            keep[start : breaks[end] if end < len(breaks) else len(at)] = False
+    return at[keep]
 
 
 def _is_seldom(table: Table, bar: Bar, said: Evaluations) -> bool:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from monitor.parse import marks
 from monitor.parse.assemble import assemble
+from monitor.parse.epoch_times import laps
 from monitor.parse.recognise import RawRows
 from tests.parse.read import pages, parse
 
@@ -37,6 +41,10 @@ TOLD = {
     "of a whole graph": _of("Epoch: {e4} loss_train: {loss} acc_train: 0.9{e} loss_val: {val} time: 0.0031s"),
     "stamped": _of("Epoch {e} - avg_train_loss: {loss} - time: 33s"),
     "the Keras of old": _of("Epoch {e}/14", " - 12s - loss: {loss} - acc: 0.81 - val_loss: {val}"),
+    "behind a logger's head": _of("2026-03-04 08:{e:02}:30,120 - a.train - INFO - Epoch {e}   [Avg. Loss]: [{loss}]"),
+    "heads behind a logger's": _of(
+        "2026-03-04 08:{e:02}:30,120 INFO Epoch {e}", "2026-03-04 08:{e:02}:50,0 INFO   Training loss: {loss}"
+    ),
     "JSON": _of('{{"epoch": {e}, "train_loss": {loss}, "lr": 0.001, "time": 33.1}}'),
     "commas": ["epoch,train_loss,val_loss,lr", *_of("{e},{loss},{val},0.001")],
     "a frame": ["| Epoch | Train Loss | Time |", *_of("| {e} | {loss} | 12.{e} |")],
@@ -55,10 +63,23 @@ def test_an_epoch_is_no_step(how: str) -> None:
     assert parse(TOLD[how]).steps.empty
 
 
-@pytest.mark.parametrize("how", ["name and number", "with its seconds", "every hundredth", "a bar and its lines"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        *("name and number", "with its seconds", "every hundredth", "a bar and its lines", "a stranger's"),
+        *("behind a logger's head", "heads behind a logger's"),
+    ],
+)
 def test_that_a_log_reports_epochs_only_is_told_once(how: str) -> None:
     events = parse(TOLD[how]).events
     assert list(events[events["kind"] == "epochs-only"]["text"]) == [str(TIMES)]
+
+
+@pytest.mark.parametrize("how", ["behind a logger's head", "heads behind a logger's"])
+def test_what_an_epoch_takes_is_told_by_the_times_of_its_lines(how: str) -> None:
+    events = parse(TOLD[how]).events
+    assert list(events[events["kind"] == marks.EPOCH_PACE]["text"]) == ["60"]
+    assert marks.EPOCH_PACE not in set(parse(TOLD["every hundredth"]).events["kind"])
 
 
 def test_nothing_is_said_of_epochs_where_steps_are_reported() -> None:
@@ -121,6 +142,7 @@ def test_long_lines_take_no_time(text: str) -> None:
         ("Epoch 25 average loss: 0.4150  (76.7s)", "76.7"),
         ("| end of epoch   1 | time: 55.9s | valid loss  5.2", "55.9"),
         ("Epoch 3 took 1m 23s", "83"),
+        ("Time Elapsed for This Epoch: 00:03:04", "184"),
         ("Epoch 3 finished in 2.5 minutes", "150"),
         ("Epoch time: 0:04:41", "281"),
         ("validation time for epoch 3: 2.0s", None),
@@ -170,3 +192,49 @@ def test_of_a_counter_that_goes_on_the_steps_between_two_epochs_ends_are_the_epo
     ]
     times = parse(lines).steps["step_time_s"].tolist()
     assert times == pytest.approx([2.0] * 10 + [2.1] * 10 + [2.2] * 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("Time elapsed: 0.05 min", "3 0.6"),
+        ("Time Elapsed: 83 s", "83 1"),
+        ("Elapsed time: 0:01:23", "83 1"),
+        ("  total time elapsed = 12.25 seconds", "12.25 0.01"),
+        ("Time elapsed: 0.05 min, validation", None),
+        ("Time elapsed for evaluation: 3 s", None),
+    ],
+)
+def test_a_clock_may_stand_alone_between_epochs(text: str, seconds: str | None) -> None:
+    assert [said for kind, said in marks.read(text) if kind == marks.ELAPSED] == ([seconds] if seconds else [])
+
+
+@pytest.mark.parametrize(
+    ("told", "each_s"),
+    [
+        pytest.param([f"{0.35 * epoch:.2f} min" for epoch in range(1, 9)], 1.05, id="a clock of the run"),
+        pytest.param([f"{0.011 * epoch:.2f} min" for epoch in range(1, 60)], 0.033, id="a coarse one"),
+        pytest.param(["21 s", "20 s", "22 s", "21 s"], 1.05, id="what each took"),
+    ],
+)
+def test_steps_share_what_passed_between_two_looks_at_a_clock(told: list[str], each_s: float) -> None:
+    lines = [
+        line
+        for epoch, shown in enumerate(told, start=1)
+        for line in (*(f"epoch {epoch} step {step} loss=0.5{step}" for step in range(1, 21)), f"Time elapsed: {shown}")
+    ]
+    found = parse(lines).steps
+    assert set(found["kind"]) == {"running-mean"}
+    assert found["step_time_s"].median() == pytest.approx(each_s, rel=0.05)
+
+
+@given(st.lists(st.floats(0.01, 500), min_size=2, max_size=40), st.sampled_from([0.01, 0.6, 1.0]))
+def test_a_clock_of_the_run_gives_what_passed_whatever_its_last_digit_is(passed_s: list[float], tick_s: float) -> None:
+    shown = np.round(np.cumsum(passed_s) / tick_s) * tick_s
+    found = laps(shown, tick_s)
+    assert len(found) == len(shown)
+    if (np.diff(shown) >= 0).all() and shown[-1] >= shown[0] * (1 + len(shown)) / 2:
+        assert found.min() >= 0
+        assert found.max() <= np.diff(shown, prepend=0.0).max() + 1e-9
+    else:
+        assert found.tolist() == shown.tolist()

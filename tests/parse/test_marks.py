@@ -112,6 +112,11 @@ from tests.parse.read import parse
             "[rank3]:[E] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5) ran for 600 ms",
             "collective-timeout",
         ),
+        (
+            "WARNING: The node 'c3_77' has failed to send a keep-alive heartbeat to the rendezvous '5' due to an error of type "
+            "RendezvousTimeoutError.",
+            None,
+        ),
         ("torch.distributed.elastic: Sending process 77 closing signal SIGTERM", "signal"),
         ("initializing with world size 32", "world-size"),
         ("Downloading checkpoint shards", None),

@@ -52,3 +52,17 @@ def test_step_time_is_the_same_however_it_is_told(told: Callable[[Times], list[s
         medians.append(found.median_s)
     # A mean over ten of equal spread has the median of single ones but for its own noise.
     assert medians[1] == pytest.approx(medians[0], rel=0.002)
+
+
+@pytest.mark.parametrize("head", ["Evaluation:", "== Validation results:", "  Eval :"])
+def test_what_stands_below_the_head_of_an_evaluation_is_no_training(head: str) -> None:
+    training = [line for step in range(100, 1100, 100) for line in (f"step: {step}, loss: 2.{step}", "\tlr: 0.1")]
+    evaluation = [head, *(f"\tstep {step}: loss: 1.{step}" for step in range(10, 200, 10)), "done"]
+    found = parse([*training, *evaluation, *training[:8], *evaluation]).steps
+    assert len(found) == 14
+    assert set(found["step"]) == set(range(100, 1100, 100))
+
+
+def test_a_training_that_goes_on_below_the_head_of_an_evaluation_stays() -> None:
+    lines = [f"step {step} loss 2.{step}" for step in range(1, 41)]
+    assert len(parse([*lines[:20], "Evaluation:", *lines[20:]]).steps) == 40

@@ -5,14 +5,19 @@ from __future__ import annotations
 from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.words.devices import unseen
 from monitor.model import Evidence, Finding, Gap, Recommendation
-from monitor.parse.marks import EPOCHS_ONLY
+from monitor.parse.marks import EPOCH_PACE, EPOCHS_ONLY
 from monitor.parse.shapes import suggested_pattern
+from monitor.words import duration, step_seconds
 
 # One process a node prints this; it is read as format "key-value", under mpirun and torchrun alike.
 NODE_LINE = (
     "if int(os.environ.get('LOCAL_RANK', os.environ.get('OMPI_COMM_WORLD_LOCAL_RANK', 0))) == 0: "
     "print(f'step={step} step_time_s={seconds:.4f}', flush=True)"
 )
+
+
+# An epoch of so many seconds is told in minutes.
+_LONG_S = 300
 
 
 @rule("no-step-lines", about="sight", whole_log=True)
@@ -39,15 +44,21 @@ def no_step_lines(case: Case) -> Finding | None:
         if pattern
         else "Give --step-regex with named groups such as (?P<step>\\d+) and (?P<time_s>[\\d.]+), or print step=… step_time_s=…"
     )
-    told = case.run.events[case.run.events["kind"] == EPOCHS_ONLY]
+    events = case.run.events
+    told, paces = (events[events["kind"] == kind] for kind in (EPOCHS_ONLY, EPOCH_PACE))
+    pace = ""
+    if len(paces):
+        pace_s = float(paces["text"].iloc[0])
+        took = step_seconds(pace_s) if pace_s < _LONG_S else duration(pace_s)
+        pace = f" One takes {took} at the median, by the times of these lines."
     if len(told):
         return Finding(
             "no-step-lines",
             "info",
             "high",
             "The log reports epochs only",
-            f"The log reports {int(told['text'].iloc[0]):,} epochs and none of their steps. An epoch is many steps, so there "
-            "is no step time.",
+            f"The log reports {int(told['text'].iloc[0]):,} epochs and none of their steps.{pace} How many "
+            "steps an epoch has is not known, so there is no step time.",
             (Evidence("first epoch's line", float(told["line"].iloc[0])),),
             Recommendation(
                 "Print a line every few steps, such as step=… step_time_s=…, or give --step-regex if each epoch is one step.",

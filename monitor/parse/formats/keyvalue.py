@@ -75,6 +75,8 @@ _EPOCH_AND = re.compile(
 _NTH_EPOCH = re.compile(
     r"(?i)(?<![\w.])(?P<epoch>\d{1,6})(?:-|(?:st|nd|rd|th) )epoch\s?[:,]?\s?(?=[(\[]\s?\d{1,9}\s?/)"
 )
+# "step100/174"
+_GLUED = re.compile(r"(?i)(?<![\w/.\\-])(?:step|iter|batch)(?=\d{1,9}\s?/\s?\d)")
 # "Minibatch[1001-2000]", "Minibatch[   1- 500, 12.5%]": told of all of them, at the last.
 _RANGE = re.compile(r"(?<=atch\[)\s*\d{1,9}\s?-\s*(\d{1,9})(?=[\],])")
 _OPENS = re.compile(r"\s*[\])]?\s*\[\s*")
@@ -120,6 +122,8 @@ def _pieces(text: str) -> list[str]:
         text = f"{text[: both.start()]}epoch {both['epoch']} {both['name']} {both['step']}{text[both.end() :]}"
     elif "poch" in text and (nth := _NTH_EPOCH.search(text)) is not None:
         text = f"{text[: nth.start()]}epoch {nth['epoch']} {text[nth.end() :]}"
+    if "/" in text and (glued := _GLUED.search(text)) is not None:
+        text = f"{text[: glued.end()]} {text[glued.end() :]}"
     if "atch[" in text and "-" in text:
         text = _RANGE.sub(r"\1", text)
     if "\\" in text:
