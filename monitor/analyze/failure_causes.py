@@ -457,6 +457,8 @@ def blame(text: str, frames: Sequence[str], steps_before: int) -> Blame:
         return Blame("script-error", "low", "", "a fault in a GPU kernel, a library or the device")
     if re.search(r"\[Errno 28\]|No space left on device", text):
         return Blame("script-error", "high", "the disk is full")
+    if re.search(r"\[Errno 122\]|Disk quota exceeded", text):
+        return Blame("script-error", "high", "the disk quota is used up")
     return Blame("script-error", "high" if frames else "medium", "")
 
 

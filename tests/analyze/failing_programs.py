@@ -153,6 +153,7 @@ PROGRAM: dict[str, Log] = {
         raised("RuntimeError: CUDA error: device-side assert triggered", "train.py:9:<module>"), "script-error"
     ),
     "disk": Log(raised("OSError: [Errno 28] No space left on device"), "script-error"),
+    "disk quota": Log(raised("OSError: [Errno 122] Disk quota exceeded"), "script-error"),
     "segmentation fault": Log((*STEPS, "Fatal Python error: Segmentation fault", *toolkit("", 139)), "script-error"),
     "in the second of two logged exceptions": Log(
         by(4, (*raised("KeyError: 'adam'", "train.py:9:main"), TRACE, "ValueError: no such optimizer")),

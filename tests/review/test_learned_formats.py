@@ -99,3 +99,20 @@ def test_the_lines_of_a_log_tell_what_was_learned() -> None:
     frame = pd.DataFrame({"known": ["", "checkpoint"], "whole": [SAID.lines[4], SAID.lines[5]]}, index=[7, 8])
     assert list(learned(frame, (SHAPE,))["known"]) == [f"step 5 · loss {SAID.losses[4]:.4g}", "checkpoint"]
     assert learned(frame, ()) is frame
+
+
+def test_a_program_that_fails_after_epochs_is_said_to(tmp_path: Path) -> None:
+    epochs = [
+        f"2026-03-04 08:{epoch:02}:30 INFO Epoch {epoch} loss: 2.{epoch} acc: 0.5{epoch}" for epoch in range(1, 15)
+    ]
+    failed = [
+        "Traceback (most recent call last):",
+        '  File "train.py", line 7, in <module>',
+        "OSError: [Errno 122] Disk quota exceeded",
+    ]
+    report = report_of([*epochs, *failed], tmp_path)
+    error, sight = (
+        next(one for one in report.findings if one.id == name) for name in ("script-error", "no-step-lines")
+    )
+    assert "after 14 epochs were reported" in error.summary
+    assert "One takes 60.0 s at the median" in sight.summary

@@ -16,6 +16,7 @@ from monitor.diagnose.rulebook import Case
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.words.report import lost_words, quoted
 from monitor.model import Evidence, Run, Saving
+from monitor.parse.marks import EPOCHS_ONLY
 from monitor.words import count, duration, nodes, percent
 
 SOURCE = "the job's own log and status"
@@ -47,8 +48,13 @@ def when(case: Case, ending: Ending) -> str:
     done = steps_done(case.run, at)
     if done is None and not case.run.logs.lines:
         return said  # what was not read reports no step either
-    step = "before any step was reported" if done is None else f"after step {done:,}"
+    step = _epochs_done(case.run) if done is None else f"after step {done:,}"
     return f"{said}, {step}" if said else f" {step}"
+
+
+def _epochs_done(run: Run) -> str:
+    told = run.events.loc[run.events["kind"] == EPOCHS_ONLY, "text"]
+    return f"after {int(told.iloc[0]):,} epochs were reported" if len(told) else "before any step was reported"
 
 
 def steps_done(run: Run, at: datetime | None) -> int | None:
