@@ -86,7 +86,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _ended(argv: Sequence[str] | None, arguments: argparse.Namespace) -> int:
     """Runs it; whatever comes of that is an exit code, with a sentence where it is not done."""
     try:
-        parser().parse_args(argv, arguments)
+        grammar = parser()
+        _, more = grammar.parse_known_args(argv, arguments)
+        if more:
+            grammar.error(_too_many(arguments, more))
         check_output(arguments)
         code: int = arguments.run(arguments)
         return code
@@ -105,6 +108,15 @@ def _ended(argv: Sequence[str] | None, arguments: argparse.Namespace) -> int:
         told = fault(error, f"The command {command}")
         _say(str(told))
         return told.exit_code
+
+
+def _too_many(arguments: argparse.Namespace, more: Sequence[str]) -> str:
+    """What is said of arguments that no option takes; they may be the rest of a name with blanks."""
+    said = f"unrecognized arguments: {' '.join(more)}"
+    job = getattr(arguments, "job", None)
+    if not isinstance(job, str) or any(each.startswith("-") for each in more):
+        return said
+    return f"{said}\nA name or path with blanks is written in quotation marks: {' '.join((job, *more))!r}"
 
 
 def _lost_output() -> str:

@@ -247,3 +247,17 @@ def test_a_wrong_job_name_names_the_nearest(connected: Account, capsys: pytest.C
 
 def test_an_unknown_option_is_a_wrong_call() -> None:
     assert main(["report", "--colour"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [(["report", "my", "job"], "'my job'"), (["report", "my", "--jib"], None), (["jobs", "--jib"], None)],
+)
+def test_of_a_name_with_blanks_it_is_said_how_to_write_it(
+    arguments: list[str], hint: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert "unrecognized arguments" in said
+    assert ("quotation marks" in said) is (hint is not None)
+    assert hint is None or hint in said
