@@ -184,6 +184,8 @@ def _settle(folder: Path) -> None:
 _S3 = "s3://"
 # What a shell completes to.
 _FILE = re.compile(r"(?P<root>.+)/\w+/region=[^/]*/month=[^/]*/job=(?P<job>[^/]+)(?:/.*)?")
+# A bucket's address with a slash too few would be made a folder.
+_CUT_ADDRESS = re.compile(r"(?i)s3:/?")
 # An ARN has a slash of its own.
 _LAST = re.compile(r"(?P<root>.*?)/?(?P<job>arn:aws[^/]*:training-job/[^/]+|[^/]+)")
 
@@ -198,7 +200,7 @@ def store_of(address: str, region: str | None = None, profile: str | None = None
         from monitor.aws.clients import Clients
 
         return Bucket(address, Clients(region, profile))
-    if "://" in address:
+    if "://" in address or _CUT_ADDRESS.match(address):
         raise BadCall(f"Archives cannot be at {address}.", "Name a folder, or s3://bucket/prefix.")
     return FolderStore(address)
 
