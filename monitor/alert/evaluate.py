@@ -347,47 +347,6 @@ def when_words(since: datetime | None, until: datetime | None) -> str:
     return f"{day}, {since.astimezone(UTC):%H:%M} to {later}{until.astimezone(UTC):%H:%M} UTC"
 
 
-Need = Literal["metrics", "steps", "logs", "profiler", ""]
-
-#: A family of rules (a file of monitor.diagnose) -> what it reads; "" where its silence always means something.
-NEEDS: dict[str, Need] = {
-    "failures": "logs",
-    "progress": "steps",
-    "transfers": "",
-    "pace": "steps",
-    "checkpoints": "steps",
-    "utilization": "metrics",
-    "starvation": "metrics",
-    "parallelism": "metrics",
-    "low_utilization": "metrics",
-    "memory": "metrics",
-    "activations": "metrics",
-    "sizing": "metrics",
-    "configuration": "",
-    "bubble": "",
-    "memory_to_spare": "metrics",
-    "precision": "",
-    "sharding": "",
-    "network": "logs",
-    "visibility": "",
-    "single_gpus": "profiler",
-    "host_waits": "profiler",
-}
-# These speak before a first step, from status and reasons alone, or from other things than their family.
-_OWN_NEEDS: dict[str, Need] = {
-    "long-initialization": "",
-    "slow-node": "",
-    "max-runtime": "",
-    "stopped-by-user": "",
-    "capacity": "",
-    "access-denied": "",
-    "low-mfu": "steps",
-    "managed-spot": "steps",
-    "recurring-stalls": "profiler",
-    "unbalanced-stages": "metrics",
-}
-
-
 def findings_verdict(report: Report, rule: Rule, when: Found) -> Verdict:
     """The verdict of ``finding ID`` or ``finding critical``."""
     said = [found for found in report.findings if when.subject in {found.id, found.severity}]
@@ -403,7 +362,7 @@ def missing(report: Report, subject: str) -> str:
     """Why nothing can be said of a finding, or of a severity; empty where its silence means something."""
     if report.broken and (subject in SEVERITIES or subject in report.broken):
         return " ".join(gap.said for gap in report.faults if gap.what == "program")
-    need: Need = "logs" if subject in SEVERITIES else _need(subject)
+    need = "logs" if subject in SEVERITIES else next((rule.needs for rule in rules() if rule.id == subject), "nothing")
     run = report.run
     if run.job.source == "aws" and run.job.started is None:
         return ""  # what has not begun does none of it
@@ -416,13 +375,6 @@ def missing(report: Report, subject: str) -> str:
     if need == "logs" and not run.logs.lines:
         return _because(report, "logs", "This finding needs log lines, and there are none.")
     return ""
-
-
-def _need(finding_id: str) -> Need:
-    if finding_id in _OWN_NEEDS:
-        return _OWN_NEEDS[finding_id]
-    family = next((rule.check.__module__.rpartition(".")[2] for rule in rules() if rule.id == finding_id), "")
-    return NEEDS.get(family, "")
 
 
 def _because(report: Report, what: str, sentence: str) -> str:

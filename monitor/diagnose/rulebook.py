@@ -1,7 +1,7 @@
 """What a rule is: a function from a case to a finding or nothing, found by being in the package ``rules``; all of them in the
 order in which they are asked, and what they find over a case.
 
-@rule("low-gpu-utilization", silenced_by=("one-gpu-in-use",))
+@rule("low-gpu-utilization", needs="metrics", silenced_by=("one-gpu-in-use",))
     def low_gpu_utilization(case: Case) -> Finding | None:
         '''GPUs are busy less than 70 % of the time.
 
@@ -246,6 +246,9 @@ def parameter(case: Case, name: str) -> int | None:
 
 Check = Callable[[Case], Finding | None]
 
+#: What a rule reads without which its silence means nothing; "nothing" where that always means something.
+Need = Literal["metrics", "steps", "logs", "profiler", "nothing"]
+
 #: What a finding is about, in the order in which they are to be acted on: what ended the job, what stops it now, what
 #: wastes it, what may go wrong, what cannot be seen.
 About = Literal["end", "now", "waste", "risk", "sight"]
@@ -258,11 +261,12 @@ class Rule:
 
     Where both are said, it stands before those that it ``explains``. One of the ``whole_log`` is not asked while older lines
     are still being read: what it says hangs on the head of the log, or on how much of all there is, and no finding is taken
-    back.
+    back. What its silence rests on is what it ``needs``: without that it says nothing of a healthy job either.
     """
 
     id: str
     check: Check
+    needs: Need
     silenced_by: tuple[str, ...] = ()
     about: About = "waste"
     explains: tuple[str, ...] = ()
@@ -271,13 +275,14 @@ class Rule:
 
 def rule(
     id: str,
+    needs: Need,
     silenced_by: tuple[str, ...] = (),
     about: About = "waste",
     explains: tuple[str, ...] = (),
     whole_log: bool = False,
 ) -> Callable[[Check], Rule]:
     """Makes a function of a case the rule of finding ``id``."""
-    return lambda check: Rule(id, check, silenced_by, about, explains, whole_log)
+    return lambda check: Rule(id, check, needs, silenced_by, about, explains, whole_log)
 
 
 MEASURED = "measured"

@@ -21,7 +21,7 @@ from monitor.diagnose.rulebook import rule
 from monitor.model import Finding
 
 
-@rule("seen-by-a-stranger")
+@rule("seen-by-a-stranger", needs="nothing")
 def seen(case):
     """It is there."""
     return Finding("seen-by-a-stranger", "info", "high", "It is there", "It is there.", ())
@@ -39,7 +39,7 @@ def _rule(id: str, **changes: Any) -> Rule:
     def check(case: Case) -> Finding | None:
         return None
 
-    return Rule(id, check, **changes)
+    return Rule(id, check, "nothing", **changes)
 
 
 def _ids(*given: Rule) -> list[str]:

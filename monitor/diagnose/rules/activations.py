@@ -11,6 +11,7 @@ from monitor.words import percent
 
 @rule(
     "activation-checkpointing",
+    needs="metrics",
     silenced_by=("invalid-configuration", "lower-active-microbatches"),
     about="risk",
     whole_log=True,
@@ -69,6 +70,7 @@ def activation_checkpointing(case: Case) -> Finding | None:
 
 @rule(
     "offload-activations",
+    needs="metrics",
     silenced_by=("invalid-configuration", "lower-active-microbatches"),
     about="risk",
     whole_log=True,

@@ -37,6 +37,7 @@ UNEQUAL_POINTS = 10.0
 
 @rule(
     "unbalanced-stages",
+    needs="metrics",
     silenced_by=("stall", "slow-node", "unused-gpus", "idle-gpus", "one-gpu-in-use"),
     whole_log=True,
 )
@@ -130,7 +131,12 @@ class _Lever:
         return 0.0 if change is None else change[1]
 
 
-@rule("pipeline-bubble", silenced_by=("stall", "nccl-timeout", "raise-microbatches"), explains=("low-gpu-utilization",))
+@rule(
+    "pipeline-bubble",
+    needs="nothing",
+    silenced_by=("stall", "nccl-timeout", "raise-microbatches"),
+    explains=("low-gpu-utilization",),
+)
 def pipeline_bubble(case: Case) -> Finding | None:
     """A quarter of each step or more is the pipeline filling and draining, however busy its GPUs look.
 

@@ -28,7 +28,11 @@ _A_DAY_S = 86_400.0
 
 
 @rule(
-    "checkpoint-stall", silenced_by=("stall",), explains=("slow-steps", "fluctuating-gpu-utilization"), whole_log=True
+    "checkpoint-stall",
+    needs="steps",
+    silenced_by=("stall",),
+    explains=("slow-steps", "fluctuating-gpu-utilization"),
+    whole_log=True,
 )
 def checkpoint_stall(case: Case) -> Finding | None:
     """Training waits for its checkpoints.
@@ -113,7 +117,7 @@ def _interval(case: Case, one_s: float, every_s: float, total_s: float) -> tuple
     return f"{way}. {why[0].upper()}{why[1:]} would be enough; no failure was seen in this job.", ()
 
 
-@rule("checkpoint-overdue", silenced_by=("stall",), about="risk", whole_log=True)
+@rule("checkpoint-overdue", needs="steps", silenced_by=("stall",), about="risk", whole_log=True)
 def checkpoint_overdue(case: Case) -> Finding | None:
     """No checkpoint for far longer than this job's own interval, or none at all on a spot job.
 

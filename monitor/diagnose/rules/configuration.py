@@ -13,7 +13,7 @@ from monitor.predict.setup import Setup, setup_of
 _RAN = ("whether the library accepted it anyway: the job did steps",)
 
 
-@rule("invalid-configuration")
+@rule("invalid-configuration", needs="nothing")
 def invalid_configuration(case: Case) -> Finding | None:
     """The model-parallel library rejects or ignores a setting.
 
@@ -36,7 +36,7 @@ def invalid_configuration(case: Case) -> Finding | None:
     return in_its_words(case.run.job, finding_of(setup, found, _RAN if ran else ()))
 
 
-@rule("batch-not-divisible")
+@rule("batch-not-divisible", needs="nothing")
 def batch_not_divisible(case: Case) -> Finding | None:
     """The batch does not divide into microbatches.
 
@@ -52,7 +52,7 @@ def batch_not_divisible(case: Case) -> Finding | None:
     return _one(case, "batch-not-divisible")
 
 
-@rule("tensor-parallel-across-nodes")
+@rule("tensor-parallel-across-nodes", needs="nothing")
 def tensor_parallel_across_nodes(case: Case) -> Finding | None:
     """Tensor-parallel groups span nodes.
 
@@ -69,7 +69,7 @@ def tensor_parallel_across_nodes(case: Case) -> Finding | None:
     return _one(case, "tensor-parallel-across-nodes")
 
 
-@rule("tensor-parallel-degree")
+@rule("tensor-parallel-degree", needs="nothing")
 def tensor_parallel_degree(case: Case) -> Finding | None:
     """The tensor-parallel degree is not a power of two.
 
@@ -85,7 +85,7 @@ def tensor_parallel_degree(case: Case) -> Finding | None:
     return _one(case, "tensor-parallel-degree")
 
 
-@rule("prescaled-batch-off")
+@rule("prescaled-batch-off", needs="nothing")
 def prescaled_batch_off(case: Case) -> Finding | None:
     """Pipeline and tensor parallelism are combined, and prescaled_batch is off.
 
@@ -102,7 +102,7 @@ def prescaled_batch_off(case: Case) -> Finding | None:
     return _one(case, "prescaled-batch-off")
 
 
-@rule("pipeline-inside-node", silenced_by=("tensor-parallel-across-nodes",))
+@rule("pipeline-inside-node", needs="nothing", silenced_by=("tensor-parallel-across-nodes",))
 def pipeline_inside_node(case: Case) -> Finding | None:
     """Pipeline stages share a node, and tensor parallelism does not fill it.
 

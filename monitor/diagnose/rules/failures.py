@@ -17,7 +17,7 @@ from monitor.model import Evidence, Finding, Recommendation
 from monitor.words import percent
 
 
-@rule("cuda-out-of-memory", about="end")
+@rule("cuda-out-of-memory", needs="logs", about="end")
 def cuda_out_of_memory(case: Case) -> Finding | None:
     """A GPU ran out of memory, and that ended the job.
 
@@ -81,7 +81,7 @@ def cuda_out_of_memory(case: Case) -> Finding | None:
     )
 
 
-@rule("host-out-of-memory", about="end")
+@rule("host-out-of-memory", needs="logs", about="end")
 def host_out_of_memory(case: Case) -> Finding | None:
     """A process ran out of host memory, or was killed by the signal that the kernel sends in that case.
 
@@ -134,7 +134,7 @@ def host_out_of_memory(case: Case) -> Finding | None:
     )
 
 
-@rule("nccl-timeout", about="end")
+@rule("nccl-timeout", needs="logs", about="end")
 def nccl_timeout(case: Case) -> Finding | None:
     """Ranks waited for others in a collective operation until its timeout ended the job.
 
@@ -155,7 +155,7 @@ def nccl_timeout(case: Case) -> Finding | None:
 
 
 # One that the job outlived ended nothing: it stands where its cost places it.
-@rule("spot-interruption", whole_log=True)
+@rule("spot-interruption", needs="logs", whole_log=True)
 def spot_interruption(case: Case) -> Finding | None:
     """A spot instance was reclaimed, and the job waited, restarted or ended.
 
@@ -173,7 +173,7 @@ def spot_interruption(case: Case) -> Finding | None:
     return from_outside.spot(case)
 
 
-@rule("capacity", about="end")
+@rule("capacity", needs="nothing", about="end")
 def capacity(case: Case) -> Finding | None:
     """The job never got its instances.
 
@@ -190,7 +190,7 @@ def capacity(case: Case) -> Finding | None:
     return None if ending is None else from_outside.no_capacity(case, ending)
 
 
-@rule("access-denied", about="end")
+@rule("access-denied", needs="nothing", about="end")
 def access_denied(case: Case) -> Finding | None:
     """AWS refused something to the job's execution role.
 
@@ -210,7 +210,7 @@ def access_denied(case: Case) -> Finding | None:
     return None if ending is None else refused.access_denied(case, ending)
 
 
-@rule("data-error", about="end")
+@rule("data-error", needs="logs", about="end")
 def data_error(case: Case) -> Finding | None:
     """The program failed on its data: missing, unreadable, or of the wrong format or shape.
 
@@ -227,7 +227,7 @@ def data_error(case: Case) -> Finding | None:
     return None if ending is None else raised.of_data(case, ending)
 
 
-@rule("script-error", about="end")
+@rule("script-error", needs="logs", about="end")
 def script_error(case: Case) -> Finding | None:
     """The training program failed with an error of its own.
 
@@ -244,7 +244,7 @@ def script_error(case: Case) -> Finding | None:
     return None if ending is None else raised.of_program(case, ending)
 
 
-@rule("nan-loss", about="end", whole_log=True)
+@rule("nan-loss", needs="logs", about="end", whole_log=True)
 def nan_loss(case: Case) -> Finding | None:
     """The loss became NaN or infinite and stayed so.
 
@@ -261,7 +261,7 @@ def nan_loss(case: Case) -> Finding | None:
     return raised.lost_loss(case, _ending(case, "nan-loss"))
 
 
-@rule("max-runtime", about="end")
+@rule("max-runtime", needs="nothing", about="end")
 def max_runtime(case: Case) -> Finding | None:
     """The job reached its time limit before its work was done.
 
@@ -277,7 +277,7 @@ def max_runtime(case: Case) -> Finding | None:
     return None if ending is None else from_outside.out_of_time(case, ending)
 
 
-@rule("stopped-by-user", about="end")
+@rule("stopped-by-user", needs="nothing", about="end")
 def stopped_by_user(case: Case) -> Finding | None:
     """Somebody stopped the job.
 

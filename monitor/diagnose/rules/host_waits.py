@@ -24,6 +24,7 @@ _OTHER_ENDS = ("stall", "nccl-timeout", "one-gpu-in-use", "gpu-binding")
 
 @rule(
     "busy-core",
+    needs="profiler",
     silenced_by=(*_OTHER_ENDS, "cpu-bottleneck"),
     explains=("low-gpu-utilization", "fluctuating-gpu-utilization", "recurring-stalls"),
 )
@@ -85,6 +86,7 @@ def busy_core(case: Case) -> Finding | None:
 
 @rule(
     "io-wait",
+    needs="profiler",
     silenced_by=_OTHER_ENDS,
     explains=("low-gpu-utilization", "fluctuating-gpu-utilization", "recurring-stalls", "busy-core"),
 )
@@ -151,7 +153,12 @@ def io_wait(case: Case) -> Finding | None:
     )
 
 
-@rule("network-limit", silenced_by=("stall", "nccl-timeout"), explains=("low-gpu-utilization", "communication-bound"))
+@rule(
+    "network-limit",
+    needs="profiler",
+    silenced_by=("stall", "nccl-timeout"),
+    explains=("low-gpu-utilization", "communication-bound"),
+)
 def network_limit(case: Case) -> Finding | None:
     """The network of a node is at the limit of its instance type.
 

@@ -36,7 +36,7 @@ _EXPLAINED = (
 )
 
 
-@rule("low-mfu", silenced_by=_EXPLAINED)
+@rule("low-mfu", needs="steps", silenced_by=_EXPLAINED)
 def low_mfu(case: Case) -> Finding | None:
     """The model gets less than half of the usual share of the GPUs' peak, and no other finding says why.
 
@@ -126,7 +126,7 @@ _EXACT = (
 )
 
 
-@rule("small-batch", silenced_by=_EXACT, whole_log=True)
+@rule("small-batch", needs="metrics", silenced_by=_EXACT, whole_log=True)
 def small_batch(case: Case) -> Finding | None:
     """GPU, GPU memory and CPU are all far from full: the batch is small for this hardware.
 
@@ -186,6 +186,7 @@ def small_batch(case: Case) -> Finding | None:
 
 @rule(
     "low-gpu-utilization",
+    needs="metrics",
     silenced_by=(*_EXACT, "raise-active-microbatches", "fluctuating-gpu-utilization", "small-batch"),
 )
 def low_gpu_utilization(case: Case) -> Finding | None:

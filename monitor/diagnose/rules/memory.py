@@ -24,7 +24,7 @@ FEWEST_FULL = 2
 LEAST_GAIN = 3.0
 
 
-@rule("disk-nearly-full", about="risk")
+@rule("disk-nearly-full", needs="metrics", about="risk")
 def disk_nearly_full(case: Case) -> Finding | None:
     """A disk is nearly full, or will be before the job ends.
 
@@ -122,6 +122,7 @@ AS_MUCH = 0.8
 
 @rule(
     "gpu-memory-pressure",
+    needs="metrics",
     silenced_by=("stall", "cuda-out-of-memory"),
     about="risk",
     explains=("slow-steps", "fluctuating-gpu-utilization"),
@@ -208,7 +209,7 @@ def _also(case: Case) -> str:
     return f" Library options: {'; '.join(hints)}." if hints else ""
 
 
-@rule("gpu-memory-growth", silenced_by=("cuda-out-of-memory",), about="risk")
+@rule("gpu-memory-growth", needs="metrics", silenced_by=("cuda-out-of-memory",), about="risk")
 def gpu_memory_growth(case: Case) -> Finding | None:
     """GPU memory keeps growing.
 
@@ -235,7 +236,7 @@ def gpu_memory_growth(case: Case) -> Finding | None:
     )
 
 
-@rule("host-memory-growth", silenced_by=("host-out-of-memory",), about="risk")
+@rule("host-memory-growth", needs="metrics", silenced_by=("host-out-of-memory",), about="risk")
 def host_memory_growth(case: Case) -> Finding | None:
     """Host memory keeps growing.
 

@@ -35,7 +35,7 @@ _FACTORS = (16, 8, 4, 2)
 _BROKEN = ("stall", "nccl-timeout", "cuda-out-of-memory", "one-gpu-in-use", "unused-gpus", "invalid-configuration")
 
 
-@rule("small-microbatch", silenced_by=_BROKEN)
+@rule("small-microbatch", needs="metrics", silenced_by=_BROKEN)
 def small_microbatch(case: Case) -> Finding | None:
     """Gradients are accumulated over microbatches that could be larger.
 
@@ -143,7 +143,7 @@ _UNSHARDED: Mapping[Framework, Option] = {
 }
 
 
-@rule("needless-sharding", silenced_by=("invalid-configuration", "stall", "cuda-out-of-memory"))
+@rule("needless-sharding", needs="metrics", silenced_by=("invalid-configuration", "stall", "cuda-out-of-memory"))
 def needless_sharding(case: Case) -> Finding | None:
     """Parameters are sharded over GPUs each of which could hold the whole training state.
 

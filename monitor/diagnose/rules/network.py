@@ -15,7 +15,7 @@ SHARDED_OVER_NODES = 2
 _QUOTED = 120
 
 
-@rule("efa-not-in-use", explains=("communication-bound", "low-gpu-utilization"))
+@rule("efa-not-in-use", needs="logs", explains=("communication-bound", "low-gpu-utilization"))
 def efa_not_in_use(case: Case) -> Finding | None:
     """The nodes have an Elastic Fabric Adapter (EFA), but NCCL does not use it.
 
@@ -60,7 +60,7 @@ def efa_not_in_use(case: Case) -> Finding | None:
     )
 
 
-@rule("communication-bound", silenced_by=("stall",))
+@rule("communication-bound", needs="logs", silenced_by=("stall",))
 def communication_bound(case: Case) -> Finding | None:
     """GPUs look busy, but the model gets little out of them, and the configuration sends a lot over slow links.
 

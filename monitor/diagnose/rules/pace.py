@@ -27,6 +27,7 @@ _GROWING_WORK = ("curriculum", "rampup", "ramp_up", "seqlen_warmup", "sequence_l
 
 @rule(
     "slow-node",
+    needs="nothing",
     silenced_by=("stall",),
     explains=(
         "step-time-regression",
@@ -76,7 +77,11 @@ def _without_activities(case: Case) -> pd.DataFrame:
 
 
 @rule(
-    "step-time-regression", silenced_by=("slow-node",), explains=("low-gpu-utilization", "slow-steps"), whole_log=True
+    "step-time-regression",
+    needs="steps",
+    silenced_by=("slow-node",),
+    explains=("low-gpu-utilization", "slow-steps"),
+    whole_log=True,
 )
 def step_time_regression(case: Case) -> Finding | None:
     """Steps have become slower, and stayed slower, on all nodes.
@@ -175,6 +180,7 @@ def _work_may_grow(case: Case, at: datetime | None) -> bool:
 
 @rule(
     "slow-steps",
+    needs="steps",
     silenced_by=("slow-node", "step-time-regression"),
     explains=("fluctuating-gpu-utilization",),
     whole_log=True,

@@ -37,7 +37,7 @@ _EXACT = ("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus", "idle-gpus",
 _MICROBATCHES_A_STAGE = 4
 
 
-@rule("raise-active-microbatches", silenced_by=_EXACT, whole_log=True)
+@rule("raise-active-microbatches", needs="metrics", silenced_by=_EXACT, whole_log=True)
 def raise_active_microbatches(case: Case) -> Finding | None:
     """The pipeline's window is smaller than the pipeline: stages wait although there is memory for a wider one.
 
@@ -91,7 +91,7 @@ def raise_active_microbatches(case: Case) -> Finding | None:
     )  # fmt: skip
 
 
-@rule("lower-active-microbatches", silenced_by=("cuda-out-of-memory",), about="risk")
+@rule("lower-active-microbatches", needs="metrics", silenced_by=("cuda-out-of-memory",), about="risk")
 def lower_active_microbatches(case: Case) -> Finding | None:
     """The pipeline's window is wider than useful, and GPU memory is short.
 
@@ -140,6 +140,7 @@ def lower_active_microbatches(case: Case) -> Finding | None:
 
 @rule(
     "raise-microbatches",
+    needs="metrics",
     silenced_by=(*_EXACT, "raise-active-microbatches"),
     explains=("low-gpu-utilization",),
     whole_log=True,

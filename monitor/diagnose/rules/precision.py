@@ -33,7 +33,7 @@ class _Seen:
     name: str = "32-bit precision"
 
 
-@rule("full-precision", silenced_by=("invalid-configuration", "stall"), whole_log=True)
+@rule("full-precision", needs="nothing", silenced_by=("invalid-configuration", "stall"), whole_log=True)
 def full_precision(case: Case) -> Finding | None:
     """Training runs in 32-bit precision on GPUs with 16-bit tensor cores.
 

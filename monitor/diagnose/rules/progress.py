@@ -35,7 +35,7 @@ _MEANWHILE = {
 }
 
 
-@rule("stall", silenced_by=ENDED_BY_ERROR, about="now", whole_log=True)
+@rule("stall", needs="steps", silenced_by=ENDED_BY_ERROR, about="now", whole_log=True)
 def stall(case: Case) -> Finding | None:
     """No step for far longer than is normal for this job.
 
@@ -145,7 +145,7 @@ _KEEP_COMPILED = (
 )
 
 
-@rule("long-initialization", whole_log=True)
+@rule("long-initialization", needs="nothing", whole_log=True)
 def long_initialization(case: Case) -> Finding | None:
     """The first step came late.
 
@@ -269,7 +269,7 @@ def _parts(case: Case, found: Beginning, end: datetime, image_s: float | None, t
     )
 
 
-@rule("lost-work", silenced_by=("spot-interruption",), whole_log=True)
+@rule("lost-work", needs="steps", silenced_by=("spot-interruption",), whole_log=True)
 def lost_work(case: Case) -> Finding | None:
     """Steps were done, lost to a restart, and done again.
 

@@ -33,6 +33,7 @@ _STATELESS = ("sgd",)
 # It takes no time from the steps, as recomputing and offloading do: it is to be tried before them.
 @rule(
     "shard-optimizer-state",
+    needs="nothing",
     silenced_by=("invalid-configuration",),
     about="risk",
     explains=("activation-checkpointing", "offload-activations"),
@@ -95,6 +96,7 @@ def shard_optimizer_state(case: Case) -> Finding | None:
 
 @rule(
     "sharding-across-nodes",
+    needs="nothing",
     silenced_by=("invalid-configuration", "communication-bound", "needless-sharding"),
     whole_log=True,
 )

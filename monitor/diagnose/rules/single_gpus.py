@@ -16,7 +16,7 @@ _OTHER_MEMORY = 10.0
 _NAMED = 3
 
 
-@rule("gpu-binding", silenced_by=("stall", "nccl-timeout"))
+@rule("gpu-binding", needs="profiler", silenced_by=("stall", "nccl-timeout"))
 def gpu_binding(case: Case) -> Finding | None:
     """Processes run on the wrong GPUs: one GPU has two of them while another is empty.
 
@@ -97,7 +97,7 @@ def _unused(case: Case, found: tuple[WrongGpus, ...]) -> tuple[Saving, ...]:
     return () if share is None else (Saving(STEPS, share),)
 
 
-@rule("unlike-gpu", silenced_by=("stall", "nccl-timeout", "one-gpu-in-use", "gpu-binding"))
+@rule("unlike-gpu", needs="profiler", silenced_by=("stall", "nccl-timeout", "one-gpu-in-use", "gpu-binding"))
 def unlike_gpu(case: Case) -> Finding | None:
     """One GPU of a node is less busy, or busier, than the other GPUs of the same node.
 

@@ -48,6 +48,7 @@ _BROKEN = ("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus", "idle-gpus"
 
 @rule(
     "fewer-features",
+    needs="metrics",
     silenced_by=(
         *(*_ADVISED, *_BROKEN, "cuda-out-of-memory", "sharding-across-nodes"),
         *("tensor-parallel-degree", "tensor-parallel-across-nodes"),
@@ -125,7 +126,12 @@ def _less(case: Case) -> Iterator[tuple[str, object, object, str, Outcome]]:
             yield "tensor_parallel_degree", t, t // 2, f"layers are split over {t} GPUs", found
 
 
-@rule("instance-type", silenced_by=(*_ADVISED, *_BROKEN, "cpu-bottleneck", "sharding-across-nodes"), whole_log=True)
+@rule(
+    "instance-type",
+    needs="metrics",
+    silenced_by=(*_ADVISED, *_BROKEN, "cpu-bottleneck", "sharding-across-nodes"),
+    whole_log=True,
+)
 def instance_type(case: Case) -> Finding | None:
     """The instances do not suit the job: slow network or small GPUs for model parallelism, or more than it uses.
 
@@ -277,7 +283,13 @@ MOST_LOST = 0.1
 MOST_SAVED = 0.9
 
 
-@rule("managed-spot", silenced_by=("checkpoint-overdue", "lost-work", "stall"), about="risk", whole_log=True)
+@rule(
+    "managed-spot",
+    needs="steps",
+    silenced_by=("checkpoint-overdue", "lost-work", "stall"),
+    about="risk",
+    whole_log=True,
+)
 def managed_spot(case: Case) -> Finding | None:
     """The job runs on demand, though it saves regularly to S3 and could go on after an interruption.
 

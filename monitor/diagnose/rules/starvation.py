@@ -27,6 +27,7 @@ _MORE_WORKERS = (
 
 @rule(
     "cpu-bottleneck",
+    needs="metrics",
     silenced_by=("stall", "one-gpu-in-use", "unused-gpus", "idle-gpus"),
     explains=("low-gpu-utilization", "fluctuating-gpu-utilization"),
 )
@@ -103,6 +104,7 @@ def _half(rows: pd.DataFrame) -> pd.Timestamp:
 
 @rule(
     "fluctuating-gpu-utilization",
+    needs="metrics",
     silenced_by=("stall", "one-gpu-in-use", "unused-gpus", "idle-gpus", "cpu-bottleneck"),
     whole_log=True,
 )
@@ -175,6 +177,7 @@ _SURE = 8
 
 @rule(
     "recurring-stalls",
+    needs="profiler",
     silenced_by=("stall", "nccl-timeout", "checkpoint-stall"),
     explains=("low-gpu-utilization", "fluctuating-gpu-utilization"),
 )

@@ -13,7 +13,7 @@ LEAST_SHARE = 0.15
 
 
 # A download that was refused is no slow one.
-@rule("long-download", silenced_by=("access-denied",), about="waste")
+@rule("long-download", needs="nothing", silenced_by=("access-denied",), about="waste")
 def long_download(case: Case) -> Finding | None:
     """Copying the input took long.
 
@@ -63,7 +63,7 @@ def long_download(case: Case) -> Finding | None:
     )
 
 
-@rule("long-upload", silenced_by=("access-denied",), about="waste")
+@rule("long-upload", needs="nothing", silenced_by=("access-denied",), about="waste")
 def long_upload(case: Case) -> Finding | None:
     """Uploading the output took long.
 

@@ -30,7 +30,7 @@ IDLE_MINUTES_FROM_START = 30.0
 FEWEST_REPORTS = 3
 
 
-@rule("one-gpu-in-use", silenced_by=("stall", "nccl-timeout", "gpu-binding"))
+@rule("one-gpu-in-use", needs="metrics", silenced_by=("stall", "nccl-timeout", "gpu-binding"))
 def one_gpu_in_use(case: Case) -> Finding | None:
     """Only one GPU of a multi-GPU host works; the others are paid for and idle.
 
@@ -103,7 +103,12 @@ def _may_be_all(case: Case, one: InUse, told: Processes | None, cpu_full: bool) 
     return cpu_full or ranks > 1
 
 
-@rule("unused-gpus", silenced_by=("stall", "nccl-timeout", "one-gpu-in-use", "gpu-binding"), explains=("slow-node",))
+@rule(
+    "unused-gpus",
+    needs="metrics",
+    silenced_by=("stall", "nccl-timeout", "one-gpu-in-use", "gpu-binding"),
+    explains=("slow-node",),
+)
 def unused_gpus(case: Case) -> Finding | None:
     """There are fewer processes than GPUs, so some GPUs have no work.
 
@@ -217,7 +222,7 @@ def _start_all(used: int, gpus: int, told: Processes | None) -> Recommendation:
     return Recommendation(text, "processes_per_host", used, gpus, "SageMaker training toolkit: processes_per_host")
 
 
-@rule("idle-gpus", silenced_by=("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus"))
+@rule("idle-gpus", needs="metrics", silenced_by=("stall", "nccl-timeout", "one-gpu-in-use", "unused-gpus"))
 def idle_gpus(case: Case) -> Finding | None:
     """GPUs are idle for ten minutes or more after training began.
 

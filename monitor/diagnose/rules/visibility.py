@@ -20,7 +20,7 @@ NODE_LINE = (
 _LONG_S = 300
 
 
-@rule("no-step-lines", about="sight", whole_log=True)
+@rule("no-step-lines", needs="nothing", about="sight", whole_log=True)
 def no_step_lines(case: Case) -> Finding | None:
     """The logs have lines, but none was recognized as a training step.
 
@@ -78,7 +78,7 @@ def no_step_lines(case: Case) -> Finding | None:
     )
 
 
-@rule("node-timing-unobservable", about="sight", whole_log=True)
+@rule("node-timing-unobservable", needs="nothing", about="sight", whole_log=True)
 def node_timing_unobservable(case: Case) -> Finding | None:
     """Not all nodes log step times.
 
@@ -130,7 +130,7 @@ def node_timing_unobservable(case: Case) -> Finding | None:
     )
 
 
-@rule("metrics-unavailable", about="sight")
+@rule("metrics-unavailable", needs="nothing", about="sight")
 def metrics_unavailable(case: Case) -> Finding | None:
     """No metrics could be read, or none for the accelerators.
 
@@ -174,7 +174,7 @@ def metrics_unavailable(case: Case) -> Finding | None:
     )
 
 
-@rule("logs-unavailable", about="sight")
+@rule("logs-unavailable", needs="nothing", about="sight")
 def logs_unavailable(case: Case) -> Finding | None:
     """No logs could be read.
 
@@ -194,7 +194,7 @@ def logs_unavailable(case: Case) -> Finding | None:
     )
 
 
-@rule("coarse-metrics", about="sight")
+@rule("coarse-metrics", needs="nothing", about="sight")
 def coarse_metrics(case: Case) -> Finding | None:
     """The metrics are coarser than one minute because the job is old.
 
