@@ -54,11 +54,11 @@ def completed(steps: Rows) -> Table:
     found = Rows()
     for own, theirs in _writers(table, beside):
         kinds = _kinds(beside, theirs)
-        anchors = _reports_of(table, own)
+        anchors, whole = _reports_of(table, own)
         counted = _counted(beside, kinds)
         if counted is not None and len(counted.at) >= 2 * len(anchors) + 2:
             _add_blocks(found, beside, counted, [kind for kind in kinds if kind.name != counted.name])
-        elif len(anchors):
+        elif len(anchors) and not whole:
             _fill(table, anchors, beside, kinds)
     return together_with(table, found)
 
@@ -128,18 +128,19 @@ def _counted(beside: Table, kinds: Sequence[_Kind]) -> _Kind | None:
     return best
 
 
-def _reports_of(table: Table, at: At) -> At:
-    """The reports of one writer that pieces may belong to: those of the format with the most of them."""
+def _reports_of(table: Table, at: At) -> tuple[At, bool]:
+    """(the reports of one writer that pieces may belong to, whether its format reads the pieces of a report itself): those of
+    the format with the most of them.
+    """
     of_format: dict[int, At] = {}
     for code in np.unique(table.format[at]).tolist():
         if str(table.texts[code]) not in _NOT_BESIDE:
             of_format[code] = at[table.format[at] == code]
     if not of_format:
-        return np.empty(0, np.intp)
+        return np.empty(0, np.intp), False
     here = max(of_format.values(), key=len)
     parts = np.isin(table.meaning[here], (table.code("of-last"), table.code("part")))
-    # Who reads the parts of its reports itself knows which they are.
-    return here[:0] if parts.any() else here[~np.isnan(table.step[here])]
+    return here[~parts & ~np.isnan(table.step[here])], bool(parts.any())
 
 
 def _paired(lines: Ints, times: Floats, own: Ints, own_times: Floats) -> NDArray[np.int64]:
