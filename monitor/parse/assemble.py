@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from monitor.model import events_frame, steps_frame
 from monitor.parse import blocks, clocks, delimited
-from monitor.parse.bars import are_means, drawn_at_once, is_of_run, new_steps, renumbered, written_at
+from monitor.parse.bars import are_means, count_batches, drawn_at_once, is_of_run, new_steps, renumbered, written_at
 from monitor.parse.columns import Floats, durations
 from monitor.parse.epoch_times import time_by_epochs
 from monitor.parse.identity import Identity, identify
@@ -209,6 +209,7 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
     if _shows_its_end_alone(table, writer):
         _spread(table, losses, writer.bar.at[-1])
     elif len(writer.bar.at):
+        count_batches(table, writer.bar.at)
         bars = renumbered(table, writer.bar.at)
         at_once = int(table.stream[bars[0]]) in merged
         at, parts = new_steps(table, bars, drawn_at_once(table, bars) if at_once else 1)

@@ -29,6 +29,10 @@ _NEARLY = 0.01
 # What is over sooner trained nothing that is worth a look: lists are read, files are found.
 _IN_AN_INSTANT_S = 2.0
 _FASTEST_S = 1e-3
+# Kernels of one optimizer step alone take longer to launch.
+_TOO_QUICK_S = 2e-4
+_SMALLEST_BATCH = 8
+_MOST_COUNTED = 2.0**53
 # So many redraws of a run tell whether its rate is a mean; so many of them must.
 _FEWEST_MEANS, _NEARLY_ALL = 10, 0.95
 
@@ -265,6 +269,22 @@ def _largest_around(bars: Sequence[tuple[int, int, int]]) -> list[int]:
             begin -= 1
         ends[begin:at], weights[begin:at] = [last], [weight]
     return out
+
+
+def count_batches(table: Table, at: At) -> None:
+    """Counts a bar over samples by its batches: of each redraw but the last the count is a multiple of the batch's size, and
+    no optimizer step is as quick as one of what it counts.
+    """
+    counts, totals = table.step[at], table.total[at]
+    inner = counts[(counts > 0) & (counts != totals) & (counts < _MOST_COUNTED)]
+    times = table.time_s[at]
+    if len(np.unique(inner)) < _FEWEST_MEANS or np.isnan(times).all() or np.nanmedian(times) >= _TOO_QUICK_S:
+        return
+    size = int(np.gcd.reduce(inner.astype(np.int64)))
+    if size >= _SMALLEST_BATCH:
+        table.step[at], table.total[at] = np.ceil(counts / size), np.ceil(totals / size)
+        table.time_s[at] = times * size
+        table.throughput[at] = table.throughput[at] / size
 
 
 def renumbered(table: Table, at: At) -> At:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from monitor.parse import stranger_words as w
 from monitor.parse.columns import Floats
@@ -191,6 +192,8 @@ def _uncounted(all_found: Sequence[Found], writers: Sequence[Writer], epochs: in
         if plan.epoch >= 0 and _OF_ALL.fullmatch(found.shape[plan.epoch + 1]):
             known.add(plan.epoch + 1)
         others = [place for place in range(found.numbers.shape[1]) if place not in known]
+        if plan.epoch >= 0 and not _stays(found.writer, found.numbers[:, plan.epoch]):
+            continue
         loss = found.numbers[:, plan.losses[0]]
         if not np.isnan(found.numbers[:, others]).all() or not _moves(loss) or (loss == np.floor(loss)).all():
             continue
@@ -200,6 +203,11 @@ def _uncounted(all_found: Sequence[Found], writers: Sequence[Writer], epochs: in
         counted = found._replace(numbers=np.column_stack([found.numbers, number]))
         return _learned([Member(counted, plan, Counter(found.numbers.shape[1], w.STEP, "", -1))], writers)
     return None
+
+
+def _stays(writer: NDArray[np.int32], epoch: Floats) -> bool:
+    """Most lines name the epoch of the line before: they come several times an epoch, however often the epochs begin again."""
+    return sum(int((np.diff(epoch[own]) == 0).sum()) for own in _each(writer.astype(np.int64))) >= len(epoch) / 2
 
 
 def _of_evaluation(text: str) -> bool:

@@ -462,3 +462,23 @@ def test_a_training_that_begins_again_with_other_batches_is_one() -> None:
         f"Epoch {epoch}: {_bar(n, of, n * 1.5, 1.5)}" for epoch in range(3) for of in (64, 16) for n in range(of + 1)
     ]
     assert set(parse(turns).steps["total"]) == {64}
+
+
+def _over_samples(count: int, total: int, per_s: float) -> str:
+    minutes, seconds = divmod(int(count / per_s), 60)
+    return f"Epoch 01:  50%|##   | {count}/{total} [{minutes:02d}:{seconds:02d}<00:10, {per_s:.2f}it/s]"
+
+
+def test_a_bar_over_samples_is_counted_by_its_batches() -> None:
+    counts = [*range(1024, 40000, 2048), 40000]
+    found = parse([_over_samples(count, 40000, 20480.0) for count in counts]).steps
+    assert list(found["step"]) == [*range(1, 40, 2), 40]
+    assert set(found["total"]) == {40}
+    assert found["step_time_s"].to_numpy() == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("per_s", [20.0, 900.0])
+def test_a_bar_that_is_drawn_each_thousand_steps_counts_steps(per_s: float) -> None:
+    found = parse([_over_samples(count, 40000, per_s) for count in range(1000, 40001, 1000)]).steps
+    assert list(found["step"]) == list(range(1000, 40001, 1000))
+    assert found["step_time_s"].median() == pytest.approx(1 / per_s)

@@ -252,3 +252,21 @@ def test_a_part_of_the_loss_alone_makes_a_report() -> None:
     assert steps["step"].iloc[0] == 10
     assert steps["step"].iloc[-1] == 1290
     assert steps["loss"].isna().all()
+
+
+def test_a_format_that_reads_the_parts_of_its_reports_is_not_told_again_by_their_count() -> None:
+    lines = [
+        line
+        for batch in range(5, 105, 5)
+        for line in (
+            f"[epoch=0][batch={batch}/200]:",
+            f"\t Train time/batch: {batch - 1}",
+            f"\t Train time/batch_in_epoch: {batch - 1}",
+            f"\t Train loss/train/total: 2.{batch}",
+            "\t Train throughput/batches_per_sec: 12.5",
+            "\t Train throughput/samples_per_sec: 800.0",
+        )
+    ]
+    found = parse(lines).steps
+    assert list(found["step"]) == list(range(5, 105, 5))
+    assert set(found["format"]) == {"composer"}

@@ -69,6 +69,7 @@ def one(line: str) -> Reading:
         ("Finished training step 7. Batch size: 512, Loss: 2.5, LR: 0.00001, step time: 0.25 s", 7, 0.25, 2.5),
         ("INFO:2-epoch (7/178643): total loss 2.5, part 1.2, 0.25 s/batch", 7, 0.25, 2.5),
         ("2nd epoch [7/900] loss: 2.5, 0.25 s/batch", 7, 0.25, 2.5),
+        ("epoch: 0  batch: 7 / 900  loss: 2.5  hr: 1  min: 50  sec: 23", 7, None, 2.5),
         ("iteration:2 step7/900,tagger loss: 2.5, 0.25 s/batch", 7, 0.25, 2.5),
         # "tps" in seconds is the time per step; an episode's steps are not the training's.
         ("[Epoch: 2] [7/900] [tps: 0.25s] [eta: 0:17:33] loss = 2.5 (2.75)", 7, 0.25, 2.5),

@@ -289,6 +289,13 @@ def test_lines_of_a_loss_that_count_nothing_are_a_step_each(line: str, seconds: 
         ],
         [f"Epoch [ {n}/ 20] | d_loss: {9 / n:.4f} | g_loss: {8 / n:.4f}" for n in range(1, 21)],
         [f"{n * 7919 % 83} position, training cost {9 / n:.4f}" for n in range(1, 21)],
+        # Short trainings one after the other, told by two losses an epoch.
+        [
+            f"INFO:run:Epoch: {epoch:04} avg_loss_{of}: {2 / (run + 1) + 1 / (epoch + 1):.3f} time: 9.{epoch}s"
+            for run in range(12)
+            for epoch in range(9)
+            for of in ("left", "right")
+        ],
     ],
 )
 def test_losses_of_epochs_and_of_other_work_count_no_steps(lines: list[str]) -> None:

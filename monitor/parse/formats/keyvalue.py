@@ -79,6 +79,11 @@ _NTH_EPOCH = re.compile(
 _GLUED = re.compile(r"(?i)(?<![\w/.\\-])(?:step|iter|batch)(?=\d{1,9}\s?/\s?\d)")
 # "Minibatch[1001-2000]", "Minibatch[   1- 500, 12.5%]": told of all of them, at the last.
 _RANGE = re.compile(r"(?<=atch\[)\s*\d{1,9}\s?-\s*(\d{1,9})(?=[\],])")
+# "hr: 1  min: 50  sec: 23" is one clock, of what is not told: its seconds are no time of a step.
+_IN_FIELDS = re.compile(
+    r"(?i)\b(?:h|hrs?|hours?)\s?[:=]\s?\d{1,4}[\s,;|]{1,4}(?:m|mins?|minutes?)\s?[:=]\s?[0-5]?\d"
+    r"[\s,;|]{1,4}(?:s|secs?|seconds?)\s?[:=]\s?[0-5]?\d(?!\d)"
+)
 _OPENS = re.compile(r"\s*[\])]?\s*\[\s*")
 # Between an epoch and a fraction: "Epoch:[3/20](7/120)", "[epoch 3, 7/120]", "Epoch 3 | 7/120 | ".
 _LEADS_ON = re.compile(r"\s*[\])]?\s*[,|:-]?\s*[\[(]?\s*")
@@ -124,6 +129,8 @@ def _pieces(text: str) -> list[str]:
         text = f"{text[: nth.start()]}epoch {nth['epoch']} {text[nth.end() :]}"
     if "/" in text and (glued := _GLUED.search(text)) is not None:
         text = f"{text[: glued.end()]} {text[glued.end() :]}"
+    if "min" in text and (fields := _IN_FIELDS.search(text)) is not None:
+        text = text[: fields.start()] + text[fields.end() :]
     if "atch[" in text and "-" in text:
         text = _RANGE.sub(r"\1", text)
     if "\\" in text:

@@ -8,14 +8,20 @@
   ``[Pass 0, train batch 10]  loss 21.5, …, batch_cost 0.13 sec, …, ips 976.3 images/sec`` (the old model zoo)
 - ``global step 10, epoch: 1, batch: 9, loss: 0.5, speed: 5.20 step/s``
 
+- ``TrainerInternal.cpp:165]  Batch=1000 samples=128000 AvgCost=9.88 CurrentCost=9.88 Eval: …`` (paddle_trainer of old): no time
+
 The time of a batch is the mean since the last report, in seconds; ips is of ONE device; the step begins again with each
 epoch in the first two. Traps: evaluation prints batch_cost, too.
 """
 
 from monitor.parse.family import Line
 
-GATES = ("batch_cost", " step/s")
+GATES = ("batch_cost", " step/s", " AvgCost=")
 LINES = (
+    Line(
+        "paddle-trainer",
+        r"TrainerInternal\.cpp:\d{1,5}\]\s{1,3}(?:Pass=<epoch> )?Batch=<step> samples=<count> AvgCost=<loss>",
+    ),
     Line(
         "paddle",
         r"\[Train\]\[Epoch <epoch>/\d{1,9}\]\[Iter: ?<step>/\d{1,15}\]"
