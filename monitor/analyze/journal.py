@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from monitor.analyze.cascade import left_out, with_writers
+from monitor.model.frames import cast
 
 #: What can stand in a step's gap without being slowness: the columns of the journal that say so.
 MARKS = ("checkpoint", "evaluation", "restart")
@@ -93,7 +94,7 @@ def journal(steps: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
                 found |= _before(out, events[of_kind], left_out(events, {kind}))
         common = mark != "restart" and found.mean() > _TOO_COMMON
         out[mark] = False if common else found
-    return out[list(_COLUMNS)].astype(_COLUMNS).reset_index(drop=True)
+    return cast(out[list(_COLUMNS)], _COLUMNS).reset_index(drop=True)
 
 
 def plain_rows(journal: pd.DataFrame) -> pd.DataFrame:
