@@ -148,10 +148,14 @@ def _leading(steps: pd.DataFrame) -> pd.DataFrame:
     names["stream"] = names["stream"].astype("str").where(names["node"] == "", "")
     leader = names.sort_values(["node", "rank", "stream", "format"])["writer"].iloc[0]
     rows = rows[(writer == leader) & (timed | ~timed.any())]
-    begun = rows.groupby("stream", observed=True)["timestamp"].min()
-    order = {name: place for place, name in enumerate(begun.sort_values(kind="stable").index)}
-    rows = rows.assign(place=rows["stream"].map(order).astype("int64"))
-    return rows.sort_values(["place", "line", "step"], kind="stable").drop(columns="place")
+    keys = [rows["step"].to_numpy("int64"), rows["line"].to_numpy("int64")]
+    streams = rows["stream"].cat.codes.to_numpy()
+    if (streams != streams[0]).any():
+        begun = rows.groupby("stream", observed=True)["timestamp"].min()
+        order = {name: place for place, name in enumerate(begun.sort_values(kind="stable").index)}
+        keys.append(rows["stream"].map(order).to_numpy("int64"))
+    # The last key counts first.
+    return rows.iloc[np.lexsort(keys)]
 
 
 def _wall(rows: pd.DataFrame) -> pd.Series:
