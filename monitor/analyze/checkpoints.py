@@ -40,12 +40,14 @@ def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, .
     # Of lines in blocks no time is known but the block's.
     if usual is None or journal["at"].isna().any() or journal["wall_s"].isna().all():
         return ()
+    rows = journal.assign(before=journal["at"].shift(), last=journal["step"].shift())
+    rows = rows[(rows["checkpoint"] | rows["evaluation"]) & rows["before"].notna() & ~rows["restart"]]
+    if rows.empty:
+        return ()
     # By a clock that jumps, an ordinary gap may be as much longer.
     jitter_s = float(plain_rows(journal)["wall_s"].quantile(_ORDINARY)) - usual
     marks = _marks(events)
     told = marks["at"].to_numpy("datetime64[ms]")
-    rows = journal.assign(before=journal["at"].shift(), last=journal["step"].shift())
-    rows = rows[(rows["checkpoint"] | rows["evaluation"]) & rows["before"].notna() & ~rows["restart"]]
     found: list[Activity] = []
     for row in rows.itertuples():
         steps_s = usual * (1.0 if pd.isna(row.steps) else row.steps)
@@ -122,9 +124,10 @@ def spans_set_aside(
     told after the last report of a step counts as well: an evaluation that has not told of its end lasts to ``end``.
     """
     found = _as_usual(activities)
-    again = journal.assign(before=journal["at"].shift())
-    again = again[again["restart"] & again["at"].notna() & again["before"].notna()]
-    found += [(row.before.to_pydatetime(), row.at.to_pydatetime()) for row in again.itertuples()]
+    if journal["restart"].any():
+        again = journal.assign(before=journal["at"].shift())
+        again = again[again["restart"] & again["at"].notna() & again["before"].notna()]
+        found += [(row.before.to_pydatetime(), row.at.to_pydatetime()) for row in again.itertuples()]
     reports = journal["at"].dropna()
     for start, stop in training[1:]:
         later = reports[reports >= start]
@@ -177,6 +180,8 @@ def _told(events: pd.DataFrame, after: pd.Timestamp | None, end: datetime) -> li
     found: list[Span] = []
     for kind in ("evaluation", "checkpoint"):
         marks = events[events["kind"].isin((f"{kind}-begin", f"{kind}-end")) & events["timestamp"].notna()]
+        if marks.empty:
+            continue
         # Without a line that begins it, it began with the last report; where there is none, nobody knows.
         begun: datetime | None = after.to_pydatetime() if after is not None else None
         for row in marks.sort_values("timestamp", kind="stable").itertuples():
@@ -187,7 +192,7 @@ def _told(events: pd.DataFrame, after: pd.Timestamp | None, end: datetime) -> li
                 found.append((begun, moment))
                 begun = None
         # What is saved at the very end is the job's result; an evaluation without an end is under way.
-        if kind == "evaluation" and len(marks) and begun is not None and marks["kind"].str.endswith("-begin").any():
+        if kind == "evaluation" and begun is not None and marks["kind"].str.endswith("-begin").any():
             found.append((begun, end))
     return found
 

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from monitor.analyze.cascade import left_out, with_writers
+from monitor.model.frames import cast
 
 #: What can stand in a step's gap without being slowness: the columns of the journal that say so.
 MARKS = ("checkpoint", "evaluation", "restart")
@@ -93,7 +94,7 @@ def journal(steps: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
                 found |= _before(out, events[of_kind], left_out(events, {kind}))
         common = mark != "restart" and found.mean() > _TOO_COMMON
         out[mark] = False if common else found
-    return out[list(_COLUMNS)].astype(_COLUMNS).reset_index(drop=True)
+    return cast(out[list(_COLUMNS)], _COLUMNS).reset_index(drop=True)
 
 
 def plain_rows(journal: pd.DataFrame) -> pd.DataFrame:
@@ -147,10 +148,14 @@ def _leading(steps: pd.DataFrame) -> pd.DataFrame:
     names["stream"] = names["stream"].astype("str").where(names["node"] == "", "")
     leader = names.sort_values(["node", "rank", "stream", "format"])["writer"].iloc[0]
     rows = rows[(writer == leader) & (timed | ~timed.any())]
-    begun = rows.groupby("stream", observed=True)["timestamp"].min()
-    order = {name: place for place, name in enumerate(begun.sort_values(kind="stable").index)}
-    rows = rows.assign(place=rows["stream"].map(order).astype("int64"))
-    return rows.sort_values(["place", "line", "step"], kind="stable").drop(columns="place")
+    keys = [rows["step"].to_numpy("int64"), rows["line"].to_numpy("int64")]
+    streams = rows["stream"].cat.codes.to_numpy()
+    if (streams != streams[0]).any():
+        begun = rows.groupby("stream", observed=True)["timestamp"].min()
+        order = {name: place for place, name in enumerate(begun.sort_values(kind="stable").index)}
+        keys.append(rows["stream"].map(order).to_numpy("int64"))
+    # The last key counts first.
+    return rows.iloc[np.lexsort(keys)]
 
 
 def _wall(rows: pd.DataFrame) -> pd.Series:

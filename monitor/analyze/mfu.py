@@ -103,7 +103,7 @@ def mfu(
 
 def parameters(job: Job, events: pd.DataFrame) -> float | None:
     """How many parameters the model has: as the log prints it, else from its shape in the configuration; else None."""
-    told = events.loc[events["kind"] == "model-size", "text"].str.extract(_SIZE)["count"].dropna().astype("float64")
+    told = _counts(events, "model-size")
     if len(told):
         return float(told.max())
     if (parts := _sum_of_parts(events)) is not None:
@@ -117,9 +117,20 @@ def parameters(job: Job, events: pd.DataFrame) -> float | None:
     return layers * each + (vocabulary or 0.0) * hidden
 
 
+def _counts(events: pd.DataFrame, kind: str) -> pd.Series:
+    """The numbers of parameters that events of a kind tell."""
+    said = events.loc[events["kind"] == kind, "text"]
+    if said.empty:  # as in most logs: nothing has to be searched for a pattern
+        return pd.Series(dtype="float64")
+    return said.str.extract(_SIZE)["count"].dropna().astype("float64")
+
+
 def _sum_of_parts(events: pd.DataFrame) -> float | None:
     """The model out of what each tensor and pipeline rank holds, where all of them say so."""
-    told = events.loc[events["kind"] == "part-size", "text"].str.extract(_PART).dropna().astype("float64")
+    said = events.loc[events["kind"] == "part-size", "text"]
+    if said.empty:
+        return None
+    told = said.str.extract(_PART).dropna().astype("float64")
     told = told.drop_duplicates(["tensor", "pipeline"])
     if told.empty or len(told) != (told["tensor"].max() + 1) * (told["pipeline"].max() + 1):
         return None
@@ -128,7 +139,7 @@ def _sum_of_parts(events: pd.DataFrame) -> float | None:
 
 def _trained(job: Job, events: pd.DataFrame) -> float | None:
     """What is trained, where that is the whole model: no adapters, and no name of a larger one."""
-    told = events.loc[events["kind"] == "trainable-size", "text"].str.extract(_SIZE)["count"].dropna().astype("float64")
+    told = _counts(events, "trainable-size")
     if told.empty:
         return None
     count = float(told.max())

@@ -66,8 +66,10 @@ def unlike_nodes(metrics: pd.DataFrame, peer_group: Mapping[str, str]) -> tuple[
     if rows["node"].nunique() < 2:
         return ()
     table = rows.groupby(["timestamp", "node"], observed=True)["value_pct"].mean().unstack()
-    held = metrics[metrics["metric"] == "gpu_memory_utilization"].groupby("node", observed=True)["value_pct"].median()
     found = _outliers_of(table, peer_group, only_above=False, least=LEAST_POINTS)
+    if not found:
+        return ()
+    held = metrics[metrics["metric"] == "gpu_memory_utilization"].groupby("node", observed=True)["value_pct"].median()
     return tuple(one for one in found if _lasts(one, table) and not _other_work(one, held, peer_group))
 
 
@@ -171,6 +173,8 @@ def _pair(table: pd.DataFrame, only_above: bool, least: float) -> list[Outlier]:
 
 
 def _often(flagged: pd.DataFrame) -> np.ndarray:
+    if flagged.to_numpy().sum(axis=0).max(initial=0) < FLAGGED_MINUTES:  # as of most nodes: no window can hold so many
+        return np.zeros(len(flagged.columns), dtype=bool)
     counts = flagged.astype("float64").rolling(OF_MINUTES, min_periods=FLAGGED_MINUTES).sum()
     often: np.ndarray = counts.ge(FLAGGED_MINUTES).any().to_numpy()
     return often

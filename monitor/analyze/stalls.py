@@ -230,6 +230,8 @@ class Traffic:
 
 def waits(gpus: pd.DataFrame, hosts: pd.DataFrame) -> tuple[Waits, ...]:
     """The nodes whose GPUs wait often and were seen doing so, the most waiting first. Both frames are of steady work."""
+    if gpus.empty or hosts.empty:
+        return ()
     busy = _busy(gpus)
     even = _busy(gpus[gpus["even"]])
     joined = _joined(busy, hosts)
@@ -284,7 +286,7 @@ def _busy(gpus: pd.DataFrame) -> pd.DataFrame:
 
 
 def _joined(busy: pd.DataFrame, hosts: pd.DataFrame) -> pd.DataFrame:
-    if busy.empty or hosts.empty:
+    if busy.empty:
         return hosts.iloc[:0].assign(gpu_pct=pd.Series(dtype="float64"))
     return pd.merge_asof(
         hosts.sort_values("timestamp"),

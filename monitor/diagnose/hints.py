@@ -81,9 +81,9 @@ def hints(case: Case) -> tuple[Hint, ...]:
 
 
 def _from_the_log(case: Case) -> Iterator[Hint]:
-    told = case.run.events[case.run.events["kind"] == "hint"]
+    told = list(case.run.events[case.run.events["kind"] == "hint"].itertuples())
     for pattern, cause, remedy in _SAID:
-        for row in told.itertuples():
+        for row in told:
             if (found := pattern.search(str(row.text))) is not None:
                 values = found.groupdict()
                 seen = Evidence("a library's warning", None, "", str(row.node) or None, line=quoted(str(row.text)))

@@ -93,7 +93,24 @@ def _frame(rows: Any, dtypes: Mapping[str, str], what: str) -> pd.DataFrame:
     frame = frame[list(dtypes)]
     for name in (name for name, dtype in dtypes.items() if dtype == "category"):
         frame = frame.assign(**{name: _categories(frame[name])})
-    return frame.astype(dict(dtypes)).reset_index(drop=True)
+    return cast(frame, dtypes).reset_index(drop=True)
+
+
+def cast(frame: pd.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFrame:
+    """The columns in their types. Only those that are not of theirs are touched: each of the others takes as long."""
+    own = frame.dtypes
+    other = {name: dtype for name, dtype in dtypes.items() if not _is(own[name], dtype)}
+    return frame.astype(other) if other else frame
+
+
+def _is(own: Any, dtype: str) -> bool:
+    # Whatever its categories are.
+    return isinstance(own, pd.CategoricalDtype) if dtype == "category" else bool(own == _dtype(dtype))
+
+
+@cache
+def _dtype(name: str) -> Any:
+    return pd.api.types.pandas_dtype(name)
 
 
 @cache

@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,9 +25,10 @@ from benchmarks.account.exported import export
 from monitor.cli import alert_across, dashboard, demo, jobs, mcp, top
 from monitor.cli.main import main, parser
 from monitor.demo.account import Account
+from monitor.fetch.account import AwsSource
+from monitor.fetch.source import Found, JobQuery
 from monitor.installed import PROGRAM
 from tests.cli.commands import FAILED, FINISHED, RUNNING, SMP, named
-from tests.drawn import drawn
 
 OUT_OF_MEMORY = "gptj-6b-smp"
 ACCOUNTS = '\n[[accounts]]\nname = "research"\nregions = ["us-east-1", "eu-west-1"]\n'
@@ -123,25 +125,49 @@ def _here(call: str, account: Account, place: Path) -> list[str]:
     return shlex.split(re.sub(r" > ~\S+$", "", call))
 
 
-# The whole account, job for job.
-_OF_ALL = [call for call in CALLS if call.startswith(("nightly", "archive --all"))]
+# Calls for all jobs of the account: of three here, since each is read anew.
+_OF_ALL = ("nightly", "archive --all")
+_THREE = (FAILED, FINISHED, RUNNING)
 
 
-@pytest.mark.parametrize("call", [call for call in CALLS if call not in _OF_ALL] + drawn(_OF_ALL, 2))
+@pytest.fixture
+def three_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The account lists one job that failed, one that is over and one that runs."""
+    find = AwsSource.find
+
+    def found(source: AwsSource, query: JobQuery) -> Found:
+        every = find(source, query)
+        return replace(every, jobs=tuple(job for job in every.jobs if job.name.startswith(_THREE)))
+
+    monkeypatch.setattr(AwsSource, "find", found)
+
+
+@pytest.fixture(scope="module")
+def archived(account: Account, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive of the job that the examples name."""
+    root = tmp_path_factory.mktemp("archived") / "archive"
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in account.environment.items():
+            if name.startswith(("AWS_", "XDG_")):
+                patch.setenv(name, value)
+        call = ["archive", named(account, OUT_OF_MEMORY), "--to", str(root), "--quiet", "--output", os.devnull]
+        assert main(call) == 0
+    return root
+
+
+@pytest.mark.parametrize("call", CALLS)
 def test_the_examples_of_the_help_run(
-    call: str, place: Path, connected: Account, capsys: pytest.CaptureFixture[str]
-) -> None:
+    call: str, place: Path, archived: Path, connected: Account, capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
+) -> None:  # fmt: skip
+    if call.startswith(_OF_ALL):
+        request.getfixturevalue("three_jobs")
     argv = _here(call, connected, place)
     if "archive" in call and argv[0] != "archive":
-        _archive(place, connected, capsys)
+        for root in ("trainwatch-archive", "home/trainwatch-archive"):
+            shutil.copytree(archived, place / root)
     if argv[:2] == ["thresholds", "remove"]:
         assert main(["thresholds", "add", argv[2], "gpu_utilization < 40 for 10m"]) == 0
     # A threshold that is crossed is what an alert is for; Ctrl-C ends the watch over all accounts.
     codes = {130} if argv[:2] == ["alert", "--all-accounts"] else {0, 1} if argv[0] == "alert" else {0}
     assert main(argv) in codes, capsys.readouterr().err
-
-
-def _archive(place: Path, account: Account, capsys: pytest.CaptureFixture[Any]) -> None:
-    for root in ("trainwatch-archive", "home/trainwatch-archive"):
-        assert main(["archive", named(account, OUT_OF_MEMORY), "--to", str(place / root), "--quiet"]) == 0
-    capsys.readouterr()

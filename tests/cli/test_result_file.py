@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from monitor.cli import output
+from monitor.cli import result_file
 from monitor.cli.main import main, parser
 from monitor.errors import CannotDo
 from tests.cli.commands import LOGS, SMP, ran
@@ -78,7 +78,7 @@ def test_every_command_writes_beside_and_renames(
     inode = target.stat().st_ino
 
     with monkeypatch.context() as patch:
-        patch.setattr(output, "os", _Full())
+        patch.setattr(result_file, "os", _Full())
         out, err = ran(capsys, *argv, "--output", str(target), code=3)
     assert (out, err.count("\n")) == ("", 1)
     assert "No space left on device" in err
@@ -156,9 +156,9 @@ def test_a_name_that_cannot_be_one(tmp_path: Path, name: str, words: str, monkey
     (tmp_path / "file").touch()
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     with pytest.raises(CannotDo, match=words):
-        output.check(name)
+        result_file.check(name)
     with pytest.raises(CannotDo, match=words):
-        output.put(name, "x")
+        result_file.put(name, "x")
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
@@ -168,26 +168,26 @@ def test_what_may_not_be_written(tmp_path: Path) -> None:
     (tmp_path / "closed").mkdir(0o555)
     for name in ("kept", "closed/x"):
         with pytest.raises(CannotDo, match="Permission denied"):
-            output.check(str(tmp_path / name))
+            result_file.check(str(tmp_path / name))
 
 
 def test_rights_and_links_stay_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("old", encoding="utf-8")
     (tmp_path / "real").chmod(0o640)
     (tmp_path / "link").symlink_to("real")
-    output.put(str(tmp_path / "link"), "new\n")
+    result_file.put(str(tmp_path / "link"), "new\n")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text(encoding="utf-8") == "new\n"
     assert stat.S_IMODE((tmp_path / "real").stat().st_mode) == 0o640
     (tmp_path / "ahead").symlink_to("later")
-    output.put(str(tmp_path / "ahead"), "new\n")
+    result_file.put(str(tmp_path / "ahead"), "new\n")
     assert (tmp_path / "later").read_text(encoding="utf-8") == "new\n"
     (tmp_path / "by hand").touch()
     assert (tmp_path / "later").stat().st_mode == (tmp_path / "by hand").stat().st_mode
 
 
 def test_text_that_is_no_utf_8_is_written_all_the_same(tmp_path: Path) -> None:
-    output.put(str(tmp_path / "x"), "caf\udce9\n")
+    result_file.put(str(tmp_path / "x"), "caf\udce9\n")
     assert (tmp_path / "x").read_bytes() == b"caf\\udce9\n"
 
 
@@ -205,7 +205,7 @@ def test_whoever_reads_meanwhile_sees_the_old_or_the_new_one(tmp_path: Path) -> 
     watcher.start()
     try:
         for turn in range(60):
-            output.put(str(path), texts[turn % 2])
+            result_file.put(str(path), texts[turn % 2])
     finally:
         done.set()
         watcher.join()
@@ -239,7 +239,7 @@ def test_a_pipe_and_a_device_are_written_to_as_they_are(
 
 
 def test_the_shell_s_pipes_and_files_that_are_open_already(tmp_path: Path) -> None:
-    ask = "import sys; from monitor.cli import output as f; f.check(sys.argv[1]); f.put(sys.argv[1], 'new\\n')"
+    ask = "import sys; from monitor.cli import result_file as f; f.check(sys.argv[1]); f.put(sys.argv[1], 'new\\n')"
     run = f"PYTHONPATH={ROOT} {shlex.quote(sys.executable)} -c {shlex.quote(ask)}"
     for shell, left in (
         ("{run} >(cat > out; echo done > done); while [ ! -s done ]; do sleep 0.05; done", "new\n"),
@@ -263,7 +263,7 @@ def test_the_shell_s_pipes_and_files_that_are_open_already(tmp_path: Path) -> No
 
 def test_a_device_that_takes_nothing_is_told() -> None:
     with pytest.raises(CannotDo, match="/dev/full cannot be written: No space left on device"):
-        output.put("/dev/full", "x")
+        result_file.put("/dev/full", "x")
 
 
 def _left(target: Path, age_s: float) -> Path:
@@ -272,7 +272,7 @@ def _left(target: Path, age_s: float) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Path, "replace", lambda self, _: parts.append(self))
         patch.setattr(Path, "unlink", lambda self, missing_ok=False: None)
-        output.put(str(target), "half")
+        result_file.put(str(target), "half")
     (part,) = parts
     os.utime(part, (time.time() - age_s, time.time() - age_s))
     return part
@@ -283,7 +283,7 @@ def test_what_a_killed_process_left_goes_with_the_next_write_to_the_same_file(tm
     other, foreign = _left(tmp_path / "y", 9e5), tmp_path / ".trainwatch-kept.part"
     foreign.touch()
     os.utime(foreign, (0, 0))
-    output.put(str(tmp_path / "x"), "new")
+    result_file.put(str(tmp_path / "x"), "new")
     assert not old.exists()
     assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "x", fresh, other, foreign])
 
@@ -291,7 +291,9 @@ def test_what_a_killed_process_left_goes_with_the_next_write_to_the_same_file(tm
 @pytest.mark.parametrize("age_s", [3600, 9e5])
 def test_what_another_process_still_writes_is_never_removed(tmp_path: Path, age_s: float) -> None:
     part = _left(tmp_path / "x", age_s)
-    ask = "import sys; from monitor.cli import output as f; f._lock(1); print(1, file=sys.stderr); sys.stdin.read()"
+    ask = (
+        "import sys; from monitor.cli import result_file as f; f._lock(1); print(1, file=sys.stderr); sys.stdin.read()"
+    )
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     with (
         part.open("ab") as held,
@@ -301,23 +303,23 @@ def test_what_another_process_still_writes_is_never_removed(tmp_path: Path, age_
     ):
         assert writer.stderr is not None
         writer.stderr.readline()
-        output.put(str(tmp_path / "x"), "new")
+        result_file.put(str(tmp_path / "x"), "new")
         assert part.exists()
         writer.kill()
-    output.put(str(tmp_path / "x"), "new")
+    result_file.put(str(tmp_path / "x"), "new")
     assert not part.exists()
 
 
 def test_without_locks_what_is_left_waits_for_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "fcntl", None)
+    monkeypatch.setattr(result_file, "fcntl", None)
     hour, days = _left(tmp_path / "x", 3600), _left(tmp_path / "x", 2 * 86400)
-    output.put(str(tmp_path / "x"), "new")
+    result_file.put(str(tmp_path / "x"), "new")
     assert hour.exists()
     assert not days.exists()
 
 
 def test_a_check_leaves_nothing(tmp_path: Path) -> None:
-    output.check(str(tmp_path / "x"))
+    result_file.check(str(tmp_path / "x"))
     assert not any(tmp_path.iterdir())
 
 
@@ -330,5 +332,5 @@ def test_a_process_that_is_killed_leaves_the_old_one(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(Path, "replace", killed)
     with pytest.raises(SystemExit):
-        output.put(str(path), "new")
+        result_file.put(str(path), "new")
     assert path.read_text(encoding="utf-8") == "old"

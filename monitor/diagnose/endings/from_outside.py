@@ -54,6 +54,8 @@ def spot(case: Case) -> Finding | None:
     """The finding ``spot-interruption``, from the status changes or, without them, from the texts of the log."""
     job = case.run.job
     taken = [entry for entry in job.transitions if entry.status == "Interrupted"]
+    if not taken and not case.run.events["kind"].isin(("interruption", "cancelled")).any():
+        return None
     told = case.run.events[case.run.events["kind"] == "interruption"]
     preempted = case.run.events[(case.run.events["kind"] == "cancelled")]
     preempted = preempted[preempted["text"].str.contains("DUE TO PREEMPTION")]
