@@ -19,6 +19,8 @@ from monitor.parse.timing import LEFT, written_ms
 _BLOCK_LINES = 2000
 # A second handler prints within this time, by clocks of whole seconds too.
 _ECHO_MS = 1000
+# So many of all reports are echoes where there is one: half, less what was cut.
+_ECHOES = 0.25
 # Lines of one step stand close together.
 _SAME_STEP_LINES = 20
 _TOLD = ("time_s", "clock_s", "throughput", "loss", "gpu_memory_gib")
@@ -107,6 +109,9 @@ def said_once(table: Table, at: At) -> At:
     same = table.same_as_before(at) & near & ~np.isnan(table.step[at][1:])
     if (same[1:] & same[:-1]).any():
         return at
+    # A handler does so all the time: the end of one epoch and of the next, with a line between, may tell the same by chance.
+    if same.sum() < _ECHOES * len(at):
+        same &= np.diff(table.line[at]) == 1
     # The clock may stand in front of the echo alone.
     first, echo = at[:-1][same], at[1:][same]
     for column in (table.time_ms, table.stamp_ms):

@@ -238,3 +238,12 @@ def test_a_clock_of_the_run_gives_what_passed_whatever_its_last_digit_is(passed_
         assert found.max() <= np.diff(shown, prepend=0.0).max() + 1e-9
     else:
         assert found.tolist() == shown.tolist()
+
+
+def test_two_epochs_that_end_alike_are_two() -> None:
+    lines = [
+        line
+        for epoch, loss in enumerate((2.41, 2.36, 2.32, 2.31, 2.31), start=1)
+        for line in (f"Epoch {epoch}/5", f"180/180 - 1s - 4ms/step - accuracy: 0.10 - loss: {loss}")
+    ]
+    assert list(parse(lines).steps["step"]) == [180, 360, 540, 720, 900]
