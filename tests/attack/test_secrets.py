@@ -54,7 +54,8 @@ def test_what_is_no_secret_is_shown(subtests: pytest.Subtests) -> None:
 
 def test_nothing_is_masked_in_the_logs_of_strangers() -> None:
     lines = {line.decode("utf-8", "replace") for log in logs().values() for line in log}
-    assert len(lines) > 3000
+    # Without the collection of published logs those of the formats.
+    assert len(lines) > 1000
     assert [line for line in sorted(lines) if without_secrets(line) != line] == []
 
 
