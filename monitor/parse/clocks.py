@@ -25,6 +25,8 @@ _TICKS_OF_ANOTHER, _TICK_MOSTLY = 0.03, 0.8
 _FAR_INTO_A_RUN_S = 60.0
 # Nobody waits so long for a report, four times running and each time longer.
 _HOURS_S = 3600.0
+# The last reading of a clock that began at nothing is twice its middle.
+_FROM_NOTHING = 1.8
 # A clock that begins again and again goes from nearly nothing to twice its middle.
 _ALIKE = 1.6
 # So many reports after fewer or more steps than usual show whether a printed time is of them all.
@@ -70,6 +72,16 @@ def is_clock(values: Floats, tick_s: float = 0.0) -> bool:
     if even and values[0] >= _FAR_INTO_A_RUN_S and values[-1] >= 1.1 * values[0]:
         return True
     return rising_share > 0.5 and bool(values[-1] >= min(len(values), 4) * 0.6 * values[0])
+
+
+def is_clock_of_another_name(values: Floats) -> bool:
+    """True if what is called a step's time ("iter mins 8", "iter mins 16", …) is a clock: a dozen readings that never fall, and
+    grow from next to nothing as far beyond their middle as a clock does.
+    """
+    values = values[~np.isnan(values)]
+    if len(values) < _SURELY_A_CLOCK or (np.diff(values) < 0).any():
+        return False
+    return bool(values[-1] >= _FROM_NOTHING * np.median(values))
 
 
 def ticks(rises: Floats, values: Floats) -> bool:

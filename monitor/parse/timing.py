@@ -357,6 +357,12 @@ def printed_times(table: Table, at: At, sums: bool = False, of_run: bool = False
         return times, np.where(from_clock, table.code("cumulative"), by_rate)
     if meaning == "clock" and clocks.is_told_anew(times):
         meaning = "either"
+    if (
+        meaning == "step"
+        and str(table.texts[table.format[at[0]]]) in GENERIC
+        and clocks.is_clock_of_another_name(times)
+    ):
+        meaning = "clock"
     if meaning == "clock" or (meaning == "either" and (of_run or clocks.is_clock(times, tick_s))):
         times, kind = clocks.differenced(steps, times, tick_s, clocks.steps_before_first(steps)), "cumulative"
         known = times[~np.isnan(times)]

@@ -66,3 +66,10 @@ def test_what_stands_below_the_head_of_an_evaluation_is_no_training(head: str) -
 def test_a_training_that_goes_on_below_the_head_of_an_evaluation_stays() -> None:
     lines = [f"step {step} loss 2.{step}" for step in range(1, 41)]
     assert len(parse([*lines[:20], "Evaluation:", *lines[20:]]).steps) == 40
+
+
+def test_a_clock_that_is_called_a_step_s_time_is_differenced() -> None:
+    clock = parse([f"mean losses: 2.{n}  iter {10 * n}, iter mins {round(7.8 * n)}" for n in range(40)]).steps
+    assert clock["step_time_s"].median() == pytest.approx(46.8, rel=0.05)
+    slower = parse([f"mean losses: 2.{n}  iter {10 * n}, iter mins {3 + n // 8}" for n in range(40)]).steps
+    assert slower["step_time_s"].median() == pytest.approx(300, rel=0.01)
