@@ -1,7 +1,7 @@
 """PyTorch's tutorials on names and translation, which very many first programs are made from: no word, a clock and a count.
 
 ``1m 47s (- 25m 11s) (5000 6%) 2.8542`` is the time so far, what is left, the iteration with its share of all, and the mean
-loss since the last line; some leave out what is left. ``5000 5% (0m 7s) 2.6395 Nguyen / Vietnamese`` is the other order, with
+loss since the last line; some leave out what is left. ``5000 5% (0m 7s) 2.6395 Marlowe / English`` is the other order, with
 the loss of one. Where the count stays below 100 it is one of epochs: such a line tells of no step.
 """
 
