@@ -222,6 +222,15 @@ def test_the_network_is_lost_on_the_way(aws: Running) -> None:
     assert found + read(reader) == Counter(ALL)
 
 
+@pytest.fixture
+def _heard() -> Iterator[None]:
+    """Ctrl-C reaches what is started here, also where these tests run in the background of a shell, which has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_heard")
 @pytest.mark.parametrize("slow", ["DescribeTrainingJob", "GetLogEvents", "GetMetricData"])
 def test_ctrl_c_works_at_once(slow: str, aws: Running) -> None:
     aws.set_faults(Faults(slow=1.0, slow_ms=25_000.0, operations=(slow,)))
