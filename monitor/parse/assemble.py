@@ -134,7 +134,8 @@ def _epochs_only(events: Iterable[EventRow]) -> list[EventRow]:
     number = np.array([float(row.text) for row in of_one])
     time_ms = np.array([np.nan if row.time_ms is None else row.time_ms for row in of_one])
     grown, passed_s = np.diff(number), np.diff(time_ms) / 1e3
-    took_s = passed_s[(grown > 0) & (passed_s > 0)] / grown[(grown > 0) & (passed_s > 0)]
+    on = (grown > 0) & (passed_s > 0)
+    took_s = passed_s[on] / grown[on]
     found = [told[0]._replace(kind=EPOCHS_ONLY, text=str(epochs))]
     return [*found, told[0]._replace(kind=EPOCH_PACE, text=f"{np.median(took_s):g}")] if len(took_s) else found
 

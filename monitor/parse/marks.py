@@ -226,17 +226,14 @@ _EPOCHS = Table(
             r"\s?[=:]?\s?\d[\d.e-]{0,20})",
             said,
         ),
-    ),
-    one_a_line=True,
-)
-_HEADS = Table(
-    (
+        # A head above what is said of an evaluation.
         event(
             EVALUATION_HEAD,
             "valuation|alidation|Eval|eval|Test",
             r"(?i)^\W{0,8}(?:evaluation|validation|eval|test)(?: results?)?\s?:\s*$",
         ),
-    )
+    ),
+    one_a_line=True,
 )
 _NO_TRAINING = (
     r"(?!.*\b(?:val|valid|validation|eval|evaluation|test|dev|eta|remaining|left|average|avg)\b.{0,24}\btime)"
@@ -247,8 +244,6 @@ _TOOK = (
     rf"|\d{{1,3}}(?:{SPELLED})|\d{{1,7}}(?:\.\d{{1,15}})? ?(?:s|secs?|seconds|m|mins?|minutes|h|hrs?|hours)\b"
     r"|\d{1,7}\.\d{2,15}(?! ?[A-Za-z/%]))"
 )
-
-
 _FRACTION = re.compile(r"\.(\d+)")
 
 
@@ -298,14 +293,13 @@ _TIMES = Table(
     ),
     one_a_line=True,
 )
-MARKS = (*_MARKS.rows, *_EPOCHS.rows, *_HEADS.rows, *_TIMES.rows)
+MARKS = (*_MARKS.rows, *_EPOCHS.rows, *_TIMES.rows)
 #: Literal texts, one of which stands in every line read here.
-GATES = (*_MARKS.gates, *_EPOCHS.gates, *_HEADS.gates, *_TIMES.gates)
+GATES = (*_MARKS.gates, *_EPOCHS.gates, *_TIMES.gates)
 
 
 def read(text: str) -> Iterator[tuple[str, str]]:
     """(kind, text) of the event that the line marks, if it marks one; and of the epoch that it tells of."""
     yield from _MARKS.read(text)
     yield from _EPOCHS.read(text)
-    yield from _HEADS.read(text)
     yield from _TIMES.read(text)

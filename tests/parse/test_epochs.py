@@ -181,6 +181,15 @@ def test_steps_without_a_time_share_their_epochs(steps: range, each_s: float | N
         assert found["step_time_s"].to_numpy() == pytest.approx(each_s)
 
 
+def test_two_reports_that_tell_how_many_there_are_share_their_epoch() -> None:
+    lines = [
+        line
+        for epoch in range(1, 4)
+        for line in (*(f"step {step}/11 loss=0.5{step}{epoch}" for step in (0, 5, 10)), f"Epoch {epoch} took 22.0s")
+    ]
+    assert parse(lines).steps["step_time_s"].to_numpy() == pytest.approx(2.0)
+
+
 def test_of_a_counter_that_goes_on_the_steps_between_two_epochs_ends_are_the_epochs() -> None:
     lines = [
         line
