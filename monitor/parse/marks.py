@@ -244,7 +244,7 @@ _TOOK = (
     rf"|\d{{1,3}}(?:{SPELLED})|\d{{1,7}}(?:\.\d{{1,15}})? ?(?:s|secs?|seconds|m|mins?|minutes|h|hrs?|hours)\b"
     r"|\d{1,7}\.\d{2,15}(?! ?[A-Za-z/%]))"
 )
-_FRACTION = re.compile(r"\.(\d+)")
+_LAST_DIGIT = re.compile(r"\d(?:\.(?P<decimals>\d+))?\s?(?P<unit>[A-Za-z]*)$")
 
 
 def _took(match: re.Match[str]) -> str | None:
@@ -257,9 +257,10 @@ def _elapsed(match: re.Match[str]) -> str | None:
     seconds, printed = _took(match), match["said"]
     if seconds is None:
         return None
-    decimals = len(fraction[0]) if (fraction := _FRACTION.findall(printed)) else 0
-    unit_s = spelled_s(f"1{printed.lstrip('0123456789.')}") if decimals and ":" not in printed else None
-    return f"{seconds} {(unit_s or 1.0) / 10**decimals:g}"
+    last = _LAST_DIGIT.search(printed)
+    assert last is not None  # a number was read
+    unit_s = spelled_s(f"1 {last['unit']}") if last["unit"] else None
+    return f"{seconds} {(unit_s or 1.0) / 10 ** len(last['decimals'] or ''):g}"
 
 
 _TIMES = Table(

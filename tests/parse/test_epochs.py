@@ -208,6 +208,9 @@ def test_of_a_counter_that_goes_on_the_steps_between_two_epochs_ends_are_the_epo
     [
         ("Time elapsed: 0.05 min", "3 0.6"),
         ("Time Elapsed: 83 s", "83 1"),
+        ("Time elapsed: 3 minutes", "180 60"),
+        ("Time elapsed: 1m 23s", "83 1"),
+        ("Elapsed time: 0:01:23.25", "83.25 0.01"),
         ("Elapsed time: 0:01:23", "83 1"),
         ("  total time elapsed = 12.25 seconds", "12.25 0.01"),
         ("Time elapsed: 0.05 min, validation", None),
