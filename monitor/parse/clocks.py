@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.parse.columns import Floats
+from monitor.parse.columns import Floats, last_digit
 
 # A difference of whole seconds is off by up to one second; over this many ticks that is 10 %.
 _TICKS = 10
@@ -239,6 +239,29 @@ def differenced(steps: Floats, clock: Floats, tick_s: float, before: float) -> F
             elapsed = np.where(near, np.where(wide, clock - clock[base], np.nan), elapsed)
             done = np.where(wide, steps - steps[base], done)
         return np.where((elapsed > 0) & (done > 0), elapsed / done, np.nan)
+
+
+def between_means(steps: Floats, times: Floats, means: Floats) -> Floats:
+    """Seconds per step since the report before, out of means of all steps so far; where their last digits do not tell that, the
+    mean itself.
+
+    A mean that is the time of the first report's step counts from there, any other from the counter's begin.
+    """
+    begun = steps[0] if times[0] == means[0] else min(steps[0], 0.0)
+    count = steps - begun + 1
+    total, unit_s = means * count, last_digit(means)
+    since = np.diff(total, prepend=np.nan) / np.diff(steps, prepend=np.nan)
+    told = np.diff(total, prepend=np.nan) >= _TICKS * unit_s * count
+    return np.where(told, since, means)
+
+
+def are_of_few(times: Floats, since: Floats) -> bool:
+    """True if ``times``, each of one step of many, are no measure of all of them: the means in between differ much."""
+    known = np.isfinite(times) & np.isfinite(since)
+    if known.sum() < _FEWEST_GAPS:
+        return False
+    ratio = float(np.median(since[known]) / np.median(times[known]))
+    return not 1 / _EVEN <= ratio <= _EVEN
 
 
 def shared(steps: Floats, spans_s: Floats, usual_gap: float) -> Floats:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from monitor.parse.numbers import LONGEST_STEP_S
 
+_MOST_DECIMALS = 10
+
 Floats = NDArray[np.float64]
 Columns = Mapping[str, Sequence[Any] | NDArray[Any] | str]
 """Readings as columns by the fields' names; a text that is the same for all of them stands alone."""
@@ -18,3 +20,10 @@ Columns = Mapping[str, Sequence[Any] | NDArray[Any] | str]
 def durations(values_s: Floats) -> Floats:
     """The values that can be durations of a step, as ``duration_s`` judges each."""
     return np.where((values_s > 0) & (values_s < LONGEST_STEP_S), values_s, np.nan)
+
+
+def last_digit(printed: Floats) -> float:
+    """What the last digit of numbers counts: 0.01 for 0.25 and 1.5; 0 where they have too many digits to tell."""
+    scaled = printed[None, :] * 10.0 ** np.arange(_MOST_DECIMALS)[:, None]
+    whole = np.isclose(scaled, np.round(scaled), rtol=1e-9, atol=1e-9).all(axis=1)
+    return 10.0 ** -int(whole.argmax()) if whole.any() else 0.0

@@ -275,6 +275,7 @@ _ROLES: Mapping[str, tuple[int, Callable[[str], object]]] = {
     "bar": (_BAR, str),
     "s": (_TIME, _seconds),
     "ms": (_TIME, _ms),
+    "mean": (_PLACES["mean_s"], _seconds),
     "since": (_TIME, _number),
     "time": (_VALUE, str),
     "unit": (_UNIT, str),

@@ -52,6 +52,8 @@ class Reading(NamedTuple):
     """The number of the process on its node, where the text names that."""
     left_s: float | None = None
     """What is left of the run, beside a time that may be one step's or a sum."""
+    mean_s: float | None = None
+    """The mean of all steps of this epoch or run so far, beside the time of the last one."""
 
 
 #: What a family yields for a line that it knows and that is no step (a validation in the training's own form), so that

@@ -47,6 +47,7 @@ _PRINTED = (
     "gpu_memory_gib",
     "learning_rate",
     "left_s",
+    "mean_s",
 )
 _NUMBERS = (*_PRINTED, "epoch", "epoch_share", "counter")
 _MISSING = dict.fromkeys((*_NUMBERS, "time_ms", "stamp_ms"), np.nan) | {
@@ -101,6 +102,7 @@ class Table:
     gpu_memory_gib: Floats
     learning_rate: Floats
     left_s: Floats
+    mean_s: Floats
     epoch: Floats
     epoch_share: Floats
     counter: Floats

@@ -111,9 +111,12 @@ class Reports:
         # Times that are no step's, nor a clock's that anything is counted by.
         goes_on = any((np.diff(_counted(self.table, at)) > 0).any() for at in parts)
         untold = not goes_on and not clocks.are_alike(whole)
+        between = _between_means(self.table, parts)
         segment = 0
-        for at in parts:
+        for turn, at in enumerate(parts):
             times, kind = printed_times(self.table, at, sums is True, clock)
+            if between:
+                times, kind = between[turn], self.table.code("interval")
             if untold and str(self.table.texts[self.table.meaning[at[0]]]) in _OPEN:
                 times = np.full(len(at), np.nan)
             if isinstance(kind, int) and kind == self.table.code("either"):
@@ -306,6 +309,17 @@ def _are_sums(table: Table, parts: Sequence[At], samples: int | None) -> bool | 
     ]
     with np.errstate(divide="ignore", invalid="ignore"):
         return clocks.are_of_intervals(told, samples) if told else False
+
+
+def _between_means(table: Table, parts: Sequence[At]) -> list[Floats]:
+    """For each segment the means of the steps between two reports, where the times beside them are of few steps and no measure
+    of the others; else nothing.
+    """
+    if any(np.isnan(table.mean_s[at]).any() for at in parts):
+        return []
+    found = [clocks.between_means(table.step[at], table.time_s[at], table.mean_s[at]) for at in parts]
+    of_few = clocks.are_of_few(np.concatenate([table.time_s[at] for at in parts]), np.concatenate(found))
+    return found if of_few else []
 
 
 def printed_times(table: Table, at: At, sums: bool = False, of_run: bool = False) -> tuple[Floats, int | Codes]:

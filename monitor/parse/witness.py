@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.parse.columns import Floats
+from monitor.parse.columns import Floats, last_digit
 from monitor.parse.numbers import LONGEST_STEP_S
 
 # Lines of one burst are written within this time of one another ...
@@ -38,7 +38,6 @@ _MANY_TIMES = 3.0
 _SCATTERED = 1.4
 # What is rounded by more is worth less than the clock.
 _COARSE = 0.1
-_MOST_DECIMALS = 10
 # Up to this share of reports that say a step again it is no habit of the log.
 _TOLD_AGAIN = 0.2
 # A clock that says more than what is printed may have seen a pause; so steady a factor in every gap is none.
@@ -154,9 +153,7 @@ def rounding(printed: Floats) -> float:
     printed = printed[np.isfinite(printed) & (printed > 0)]
     if not len(printed):
         return 0.0
-    scaled = printed[None, :] * 10.0 ** np.arange(_MOST_DECIMALS)[:, None]
-    whole = np.isclose(scaled, np.round(scaled), rtol=1e-9, atol=1e-9).all(axis=1)
-    return 0.5 / 10.0 ** int(whole.argmax()) / float(np.median(printed)) if whole.any() else 0.0
+    return 0.5 * last_digit(printed) / float(np.median(printed))
 
 
 def _sampled(series: Sequence[Observed]) -> bool:

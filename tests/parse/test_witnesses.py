@@ -470,3 +470,20 @@ def test_the_clock_of_the_lines_tells_more_than_whole_seconds_in_front() -> None
     found = assemble(raw.steps, raw.events).steps
     assert found["step_time_s"].median() == pytest.approx(0.68)
     assert set(found["kind"][found["step_time_s"].notna()]) == {"line-clock"}
+
+
+def _metered(slow_every: int) -> list[str]:
+    """Ten thousand steps of which one in so many waits for its data; each hundredth prints its own time, and the mean."""
+    lines, total = [], 0.0
+    for step in range(5_000):
+        took = 2.0 if step % slow_every == 1 else 0.25
+        total += took
+        if step % 100 == 0:
+            lines.append(f"Epoch: [0][{step}/5000]\tTime {took:.3f} ({total / (step + 1):.3f})\tLoss 2.5 (2.5)")
+    return lines
+
+
+@pytest.mark.parametrize(("slow_every", "each"), [pytest.param(4, 0.6875, id="unseen"), pytest.param(50, 0.25, id="rare")])
+def test_a_mean_tells_more_than_the_time_of_one_step_in_many(slow_every: int, each: float) -> None:
+    times = _read(_metered(slow_every))["step_time_s"]
+    assert times.median() == pytest.approx(each, rel=0.02)

@@ -19,7 +19,8 @@ A pattern is a regular expression; ``<role>`` in it is a group of that name arou
 - step, total, epoch, rank; last (the total less one), share (epochs done, with their fraction), counter (micro-batches)
 - s, ms, time (a number with its unit behind it: ``<time>``, or spelled like "1m 2s"): how long, as ``meaning`` says;
   over (so many steps took it), first (it began there), spent (whole seconds of all steps, beside a rounded time, where the
-  step is the last of the ``bar``); since (a clock in place of a time); pace (steps a second)
+  step is the last of the ``bar``); since (a clock in place of a time); pace (steps a second); mean (of all
+  steps so far, in seconds, beside a time of the last one)
 - clock (whole seconds since the start), hms (the same as "1:02:03" or spelled), minutes, elapsed (with a fraction)
 - rate (a throughput in ``unit``), each and thousand (the seconds that one or a thousand of its things take)
 - loss; gib, mib, gb, mb, bytes (memory: powers of two, but for gb and mb); bar (its name); number, count (nothing)

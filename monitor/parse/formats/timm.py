@@ -13,7 +13,7 @@ LINES = (
     Line(
         "timm",
         r"\bTrain: <epoch> \[\s{0,9}<step>/\d{1,15} \(\s{0,3}\d{1,3}%\)\](?P<rest>.*)",
-        more=(r"\bTime:\s{0,9}<s>s,\s{0,9}<rate>/s", r"\bLoss:\s{0,9}<loss>"),
+        more=(r"\bTime:\s{0,9}<s>s,\s{0,9}<rate>/s(?:\s{1,4}\(<mean>s)?", r"\bLoss:\s{0,9}<loss>"),
         unit="samples/s",
         needs="s",
     ),
