@@ -39,6 +39,8 @@ _OTHER_COUNT = word_set(
     " env episode time diffusion denoising inner sub best each first than since before eval validation val test"
 )
 _AHEAD = re.compile(r"(?P<what>.{1,80}\S) (?:at|for|of|after|on|in) (?:the )?(?P<step>\S[^ ]{0,20}(?: \S{1,20})?)")
+# "Loss step 250: 0.04", which is not "loss_step=0.04".
+_LOSS_STEP = re.compile(r"(?i)\bloss step $")
 _TAKING = {"took", "takes", "in", "done in", "finished in", "completed in", "time taken", "at time"}
 _TAKEN = {"step", "iteration", "iter", "batch", "update", "done", "finished", "completed", "it", "and", ""}
 _OF_DATA = frozenset({"data", "wait"})
@@ -90,6 +92,8 @@ def gap(text: str, head: bool = False) -> Gap:
     if key is not None and key.what == "step" and "(" in bare:
         # "Loss (step 7): 2.1"
         ahead = ahead or key_of(_last(bare[: bare.rindex("(")]))
+    if key is not None and key.what == "loss" and _LOSS_STEP.search(text) is not None:
+        key, ahead = key_of("step"), key
     lone = key_of(text.strip()) if unit is not None and end and text[:1] == " " and not rest.strip() else None
     beside = key is not None and (key.what in _OF_DATA or (key.what == "evaluation" and _tells_of_its_number(name)))
     return Gap(

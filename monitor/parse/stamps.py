@@ -56,6 +56,9 @@ _LAST_FIELD = re.compile(rf"[,;|\t]\s?{_USUAL.pattern}Z?\s*\|?\s*$")
 # In the form that folders of runs are named in.
 _COMPACT = re.compile(r"(20\d\d)([01]\d)([0-3]\d)[T_-]([0-2]\d)([0-5]\d)([0-5]\d)(?:[.,](\d{1,9}))?(?![\d])")
 _UNIX = re.compile(r"1\d{12}|1\d{9}(?:\.\d{1,9})?")
+_CALLED_TIME = re.compile(r"\W{0,2}(?:[Tt]ime(?:stamp)?|ts)\s?[:=]\s?(?=1\d{9})")
+# "2024-01-11 19:07: Train Epoch 1"
+_TO_THE_MINUTE = re.compile(r"\W{0,3}(20\d\d)[-/.](\d\d)[-/.](\d\d)[ T_](\d\d):([0-5]\d)(?!\d|[:.,]\d)")
 
 
 # Of whole seconds and the same moment with its fraction, as a collector and a logger print it, the finer tells more.
@@ -134,9 +137,12 @@ def _of_field(text: str) -> Stamp | None:
 def _at_head(text: str) -> Stamp | None:
     if text[:8].isdecimal() and (compact := _COMPACT.match(text)) is not None:
         return _read_usual(compact)
-    found = _UNIX.match(text)
+    if (coarse := _TO_THE_MINUTE.match(text)) is not None:
+        return _read_date(*coarse.groups(), "00", None)
+    called = _CALLED_TIME.match(text)
+    found = _UNIX.match(text, called.end() if called is not None else 0)
     return (
-        _unix(text[: found.end()])
+        _unix(found[0])
         if found is not None and text[found.end() : found.end() + 1] in {" ", ":", ","}
         else None
     )
@@ -151,7 +157,12 @@ def _unix(value: str) -> Stamp | None:
 
 
 def _read_usual(found: re.Match[str]) -> Stamp | None:
-    year, month, day, hour, minute, second, fraction = found.groups()
+    return _read_date(*found.groups())
+
+
+def _read_date(
+    year: str, month: str, day: str, hour: str, minute: str, second: str, fraction: str | None
+) -> Stamp | None:
     begun_s = _day_s(int(year), int(month), int(day))
     of_day_ms = _ms(int(hour), minute, second, fraction)
     return None if begun_s is None or of_day_ms >= DAY_MS else Stamp(begun_s * 1000 + of_day_ms, True)
