@@ -44,6 +44,8 @@ class Identity:
     """A script's batch_size: what one step of a process with one GPU takes."""
     images_per_step: int | None = None
     """The batch_size among the options that a program prints as JSON: of the whole job where those are NVIDIA's models."""
+    tokens_per_step: int | None = None
+    """As many as all processes together take in one optimizer step, where the log says it and never another number."""
     accumulation: int | None = None
     """Micro-batches that one optimizer step takes, where the log says it and never another."""
     mean_step_s: float | None = None
@@ -98,6 +100,7 @@ def identify(events: Sequence[EventRow]) -> Identity:
     samples = _counts(events, "samples-per-step")
     of_process = _counts(events, "samples-per-process")
     images = _counts(events, "images-per-step")
+    tokens = {event.text for event in events if event.kind == "tokens-per-step"}
     host_type, host_group = _groups(environment)
     merged = frozenset(stream for stream, said in speakers.items() if len(said) > 1)
     return Identity(
@@ -114,6 +117,7 @@ def identify(events: Sequence[EventRow]) -> Identity:
         samples_per_epoch=frozenset(_counts(events, "samples-per-epoch")),
         samples_per_process=of_process[0] if len(set(of_process)) == 1 else None,
         images_per_step=images[0] if len(set(images)) == 1 else None,
+        tokens_per_step=count(tokens.pop().removeprefix("tokens=")) if len(tokens) == 1 else None,
         accumulation=_accumulation(events),
         mean_step_s=_mean_step_s(events),
         stream_rank_host=maps if len(maps) > 1 else {},

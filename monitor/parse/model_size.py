@@ -45,6 +45,10 @@ def _percent(match: re.Match[str]) -> str | None:
     return f"{value:g}" if share else match["value"]
 
 
+def _tokens(match: re.Match[str]) -> str:
+    return f"tokens={match['count'].replace(',', '')}"
+
+
 _VALUE = r"(?P<value>\d{1,3}(?:\.\d{1,6})?)"
 ROWS = (
     # Megatron's estimate of memory.
@@ -102,6 +106,13 @@ ROWS = (
         "tokens-per-step",
         "tokens per iteration will be: ",
         rf"^\s*+tokens per iteration will be: {_COUNT}\s*$",
-        lambda match: f"tokens={match['count'].replace(',', '')}",
+        _tokens,
+    ),
+    event(
+        "tokens-per-step",
+        "okens / |okens per |okens/|okens_per_",
+        r"(?i)^\W*(?:(?:total|global|effective|batch) ){0,2}tokens(?: / |/| per |_per_)(?:optim(?:izer)?[ _])?"
+        rf"(?:step|update)(?: will be)?\s{{0,9}}[:=]\s{{0,9}}{_COUNT}\s*$",
+        _tokens,
     ),
 )

@@ -25,6 +25,10 @@ MOST_A_SECOND = 1e15
 _MOST_STAGES = 12
 #: Of "Batch 4/0" the first number is an epoch; "Batch 121/120" is one too many.
 EPOCH_FIRST = 0.9
+# "train | step=4367, pmove=0.52, energy=-47.2": a step of the training, whatever is told of it.
+_SAYS_TRAIN = re.compile(
+    r"(?i)(?:^|[|\[\s])train(?:ing)?\s{0,8}[|\]:>]\s{0,4}(?:global[ _]?)?step\s?[=:]\s?\0(?:[^\0]*\w\s?[=:]\s?\0){2}"
+)
 _EITHER = frozenset({"either", "stopwatch"})
 # A printed duration ends with its last unit: "1h 2m", "2min", "3s 20ms", "5sec".
 _SPELLED = frozenset("smhnc")
@@ -99,7 +103,12 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
         kinds.setdefault("time" if entry.key.what == "rate" else entry.key.what, []).append(entry)
     steps, times, throughputs = (kinds.get(what, []) for what in ("step", "time", "throughput"))
     losses = kinds.get("loss", [])
-    told = not losses and not times and not throughputs and _is_told(steps, kinds)
+    told = (
+        not losses
+        and not times
+        and not throughputs
+        and (_is_told(steps, kinds) or _SAYS_TRAIN.search(said) is not None)
+    )
     if (
         not steps
         or not (times or throughputs or losses or told)
@@ -202,6 +211,8 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
     for chosen in form.steps:
         if (step := _count(values[chosen.place], chosen.key.factor)) is None:
             continue
+        if chosen.key.order == v.STEPS and chosen is not form.steps[-1] and "." in str(values[chosen.place]):
+            continue  # the mean length of episodes
         if not chosen.least_total or (whole_number(values[chosen.total]) or 0) >= chosen.least_total:
             break
         step = None

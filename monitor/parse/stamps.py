@@ -40,7 +40,7 @@ _FORMS = tuple(
         rf"(?<!\d)(?P<d>[0-3]?\d)[ /-]{_MONTH}[ /-](?P<y>20\d\d)[ :]{_CLOCK}",
         rf"\b{_MONTH} {{1,2}}(?P<d>[0-3]?\d),? {_CLOCK}(?: [A-Z]{{3,4}})?(?: (?P<y>20\d\d))?",
         rf"^\s?[IWEFD](?P<y>20\d\d)?(?P<mo>[01]\d)(?P<d>[0-3]\d) {{1,2}}{_CLOCK}",
-        rf"^\W{{0,3}}(?P<mo>[01]\d)[/-](?P<d>[0-3]\d) {{1,2}}{_CLOCK}",
+        rf"^(?:[DIWEC]\b)?\W{{0,3}}(?P<mo>[01]\d)[/-](?P<d>[0-3]\d) {{1,2}}{_CLOCK}",
         rf"^\W{{0,3}}(?:(?:DEBUG|INFO|WARN(?:ING)?|ERROR)\]?[\s|:,-]{{1,3}}(?:[\w.]{{1,40}}:)?)?{_CLOCK}(?![\d:])"
         r"(?P<pm> ?[AaPp]\.?[Mm])?",
     )
@@ -138,14 +138,11 @@ def _at_head(text: str) -> Stamp | None:
     if text[:8].isdecimal() and (compact := _COMPACT.match(text)) is not None:
         return _read_usual(compact)
     if (coarse := _TO_THE_MINUTE.match(text)) is not None:
-        return _read_date(*coarse.groups(), "00", None)
+        year, month, day, hour, minute = coarse.groups()
+        return _read_date(year, month, day, hour, minute, "00", None)
     called = _CALLED_TIME.match(text)
     found = _UNIX.match(text, called.end() if called is not None else 0)
-    return (
-        _unix(found[0])
-        if found is not None and text[found.end() : found.end() + 1] in {" ", ":", ","}
-        else None
-    )
+    return _unix(found[0]) if found is not None and text[found.end() : found.end() + 1] in {" ", ":", ","} else None
 
 
 def _unix(value: str) -> Stamp | None:

@@ -132,7 +132,9 @@ MAYBE_CLOCKS = {
     **dict.fromkeys(("time", "duration", "dur", "latency", "sec", "secs", "second", "seconds"), ANY_TIME),
     **dict.fromkeys(("took", "takes", "in", "done in", "finished in", "completed in", "time taken"), ANY_TIME),
     **dict.fromkeys(("time cost", "cost time", "time used", "used time", "time spent", "timer"), ANY_TIME),
-    **dict.fromkeys(("time delta", "delta time", "delta t", "time diff", "diff time"), ANY_TIME),
+    **dict.fromkeys(
+        ("time delta", "delta time", "delta t", "time diff", "diff time", "gpu time", "compute time"), ANY_TIME
+    ),
     "total step time": ANY_TIME,
     **dict.fromkeys(("elapsed", "elapsed time", "time elapsed", "at time"), ELAPSED),
     **dict.fromkeys(("total time", "time total", "wall", "wall time", "wall clock", "runtime", "clock"), TOTAL_TIME),
@@ -204,5 +206,5 @@ JOINED = _pairs(
     "|iterationtime=iteration time|batchtime=batch time|trainloss=train loss|totalloss=total loss"
     "|avgloss=avg loss|lmloss=lm loss|valloss=val loss|evalloss=eval loss|testloss=test loss"
     "|walltime=wall time|timelapsed=time elapsed|elasped=elapsed|ellapsed=elapsed"
-    "|ud=update duration|timestepsofar=timesteps so far|numupdates=num updates|maxmem=max mem|gpumem=gpu mem"
+    "|ud=update duration|ploss=policy loss|timestepsofar=timesteps so far|numupdates=num updates|maxmem=max mem|gpumem=gpu mem"
 )

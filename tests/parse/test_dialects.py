@@ -71,6 +71,11 @@ def one(line: str) -> Reading:
         ("2nd epoch [7/900] loss: 2.5, 0.25 s/batch", 7, 0.25, 2.5),
         ("epoch: 0  batch: 7 / 900  loss: 2.5  hr: 1  min: 50  sec: 23", 7, None, 2.5),
         ("iteration:2 step7/900,tagger loss: 2.5, 0.25 s/batch", 7, 0.25, 2.5),
+        ("epoch: [2 / 20] | sentence: [7 / 67] | total loss : 2.5", 7, None, 2.5),
+        ("Loss step 7:  2.5", 7, None, 2.5),
+        ("step=7 loss_step=2.5, 0.25 s/step", 7, 0.25, 2.5),
+        ("I | 06-14 12:55:30 |  train   | step=7, pmove=0.52, energy=-47.2137+0.0006j", 7, None, None),
+        ("[ 7] ep=70 steps=119.4 ploss=2.5 ent=1.186 0.25 s/it", 7, 0.25, 2.5),
         # "tps" in seconds is the time per step; an episode's steps are not the training's.
         ("[Epoch: 2] [7/900] [tps: 0.25s] [eta: 0:17:33] loss = 2.5 (2.75)", 7, 0.25, 2.5),
         (" 7/900: episode: 2, episode steps: 64, steps per second: 4.0, mean reward: 1.0, loss: 2.5", 7, 0.25, 2.5),
@@ -112,6 +117,8 @@ def test_only_the_last_micro_batch_is_a_step() -> None:
 @pytest.mark.parametrize(
     "line",
     [
+        "train: step 12, queue=3",
+        "trainer: step=12, cpu=31, ram=44",
         "[GC step 12] freed 1.2 GB in 0.3s",
         "DDIM step 12/50, t=801, time 0.12s",
         "all_reduce 8.0 MB: time 0.412 ms, busbw 123.1 GB/s, iter 20",

@@ -116,8 +116,16 @@ def test_of_reports_at_the_end_of_each_epoch_the_steps_so_far_are_told(lines: li
     assert steps["step_time_s"].to_numpy() == pytest.approx([0.036] * TIMES)
 
 
-def test_the_clock_of_lines_that_may_count_samples_tells_no_time() -> None:
+@pytest.mark.parametrize("bar", ["- ", "[==============================] - "])
+@pytest.mark.parametrize(("seconds", "each"), [(9, 0.036), (4, float("nan"))])
+def test_the_seconds_of_an_epoch_tell_its_steps_where_they_are_enough(bar: str, seconds: int, each: float) -> None:
+    steps = parse(_of("Epoch {e}/14", f"250/250 {bar}{seconds}s - loss: {{loss}} - val_loss: {{val}}")).steps
+    assert steps["step_time_s"].to_numpy() == pytest.approx([each] * TIMES, nan_ok=True)
+
+
+def test_the_clock_of_lines_that_count_samples_tells_no_time() -> None:
     lines = _of("Epoch {e}/14", "250/250 - 9s - loss: {loss} - val_loss: {val}")
+    lines.insert(0, "Train on 250 samples, validate on 50 samples")
     page = pages(lines)[0]
     raw = RawRows()
     raw.add(replace(page, times_ms=tuple(1_700_000_000_000 + 9_000 * turn for turn in range(page.count))))

@@ -38,6 +38,8 @@ _SIZES = {"model-size", "trainable-size", "part-size", "tokens-per-step"}
         ("124 M     Trainable params", "parameters=124000000"),
         ("Total number of parameters: 12", None),
         ("tokens per iteration will be: 491,520", "tokens=491520"),
+        ("Tokens / optimizer step : 32,768", "tokens=32768"),
+        ("total tokens per step: 524288", "tokens=524288"),
         ("number of parameters: 12", None),
         ("Number of parameters in most loaded shard in billions: 0.9406", None),
     ],

@@ -41,6 +41,8 @@ _WHOLE = _MS - 250
         (f'{{"step": 5, "time": {_MS / 1000:.3f}}}', _MS),
         (f'{{"ts": {_MS}, "step": 5}}', _MS),
         (f"{_MS / 1000:.3f} step 5", _MS),
+        (f"time: {_MS / 1000:.3f}, step 5", _MS),
+        ("2026-11-24 13:15: step 5", _WHOLE - 7_000),
     ],
 )
 def test_a_stamp_with_its_day_is_an_instant(text: str, ms: int) -> None:
@@ -58,6 +60,7 @@ def test_a_stamp_with_its_day_is_an_instant(text: str, ms: int) -> None:
         "Nov 24 13:15:07 host step 5",
         "I1124 13:15:07.250000 88 train.py:7] step 5",
         "[11/24 13:15:07 d2.utils.events]: iter: 5",
+        "I | 11-24 13:15:07 | train | step=5",
         "11-24 13:15:07 step 5",
     ],
 )

@@ -353,13 +353,12 @@ def test_a_clock_of_the_run_goes_on_where_a_counter_begins_again() -> None:
     assert _read(lines)["step_time_s"].median() == pytest.approx(0.05, rel=0.02)
 
 
-def test_a_bar_of_signs_beside_a_step_and_a_loss_is_a_report_and_one_of_keras_is_none() -> None:
+def test_a_bar_of_signs_beside_a_step_and_a_loss_is_a_report() -> None:
     signs = ["[>-----]", "[=>----]", "[==>---]", "[===>--]", "[====>-]", "[=====>]"]
     found = _read(
         [f"Global step: {5 * n} - {bar} {n}% - loss: 1.{n} - 900.1 sample/sec" for n, bar in enumerate(signs)]
     )
     assert found["step"].tolist() == [0, 5, 10, 15, 20, 25]
-    assert _read([f"127/127 [====================] - {n}s - loss: 0.2{n}" for n in range(7, 10)]).empty
 
 
 def test_a_bar_of_signs_with_a_loss_of_both_kinds_is_a_report() -> None:
@@ -483,7 +482,22 @@ def _metered(slow_every: int) -> list[str]:
     return lines
 
 
-@pytest.mark.parametrize(("slow_every", "each"), [pytest.param(4, 0.6875, id="unseen"), pytest.param(50, 0.25, id="rare")])
+@pytest.mark.parametrize(
+    ("slow_every", "each"), [pytest.param(4, 0.6875, id="unseen"), pytest.param(50, 0.25, id="rare")]
+)
 def test_a_mean_tells_more_than_the_time_of_one_step_in_many(slow_every: int, each: float) -> None:
     times = _read(_metered(slow_every))["step_time_s"]
     assert times.median() == pytest.approx(each, rel=0.02)
+
+
+def test_the_tokens_of_a_step_over_those_of_a_second_are_its_time() -> None:
+    lines = [f"step {10 * n} | loss 2.5 | 32.0k tok/s" for n in range(1, 12)]
+    assert _read(["Tokens / optimizer step : 16,000", *lines])["step_time_s"].tolist() == pytest.approx([0.5] * 11)
+    assert _read(lines)["step_time_s"].isna().all()
+    told_twice = ["Tokens / optimizer step : 16,000", "Tokens / optimizer step : 32,000"]
+    assert _read([*told_twice, *lines])["step_time_s"].isna().all()
+
+
+def test_minutes_in_front_of_lines_tell_a_mean_over_many() -> None:
+    lines = [f"{_at(0.6 * step)[:16]}: Train Epoch 1: {step}/9000 Loss: 2.5" for step in range(0, 9000, 10)]
+    assert _read(lines)["step_time_s"].median() == pytest.approx(0.6, rel=0.1)

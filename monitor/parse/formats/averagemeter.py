@@ -3,8 +3,8 @@
 ``Epoch: [0][  10/5005]<TAB>Time  0.51 (  1.23)<TAB>Data  0.01 (  0.10)<TAB>Loss 6.9e+00 (7.0e+00)`` and Swin's
 ``Train: [0/300][10/1251]<TAB>eta 0:20:00 lr 0.0001<TAB>time 0.35 (0.45)<TAB>loss 6.9 (7.0)<TAB>mem 5000MB``: of
 "value (mean)" the value is the last iteration alone, in seconds, the mean that of the epoch so far; the index counts from 0
-and begins again with each epoch. ``Speed 20.1 samples/s`` or ``Speed 500.1 (450.2)`` is in samples/s. Traps: ``Test: [ 10/196]`` and ``EVALUATING - Epoch:
-[1][10/79]`` have the same fields; the time to load data stands in brackets, too.
+and begins again with each epoch. ``Speed 20.1 samples/s`` or ``Speed 500.1 (450.2)`` is in samples/s. Traps: ``Test: [
+10/196]`` and ``EVALUATING - Epoch: [1][10/79]`` have the same fields; the time to load data stands in brackets, too.
 """
 
 from monitor.parse.family import Line, no_step

@@ -92,6 +92,8 @@ _AFTER = re.compile(r"(?i)\bafter $")
 _STEPS_DONE = re.compile(r"(?i) (?:steps|iterations|iters|updates|batches)\b")
 # "[3/25][50/391]", "[3/25], [50/391]": epoch, batch.
 _PAIR = re.compile(r"\]\s?,?\s{0,2}\[\s*")
+# "epoch: [1 / 20] | sentence: [20 / 67]"
+_ANY_COUNT = re.compile(r"\s?\]\s?[|,;]?\s?[A-Za-z]{3,20}\s?[:=]?\s?\[\s*")
 _LETTERS = re.compile(r"[A-Za-z|\])]")
 _LOCATION = re.compile(r"[\w/]+[.:/]\w+:$")
 _TOLD = {"time", "rate", "throughput", "loss"}
@@ -282,6 +284,11 @@ def _add_unnamed_step(gaps: Sequence[Gap], entries: list[Entry]) -> None:
         entries[:] = [entry for entry in entries if entry.key.what != "step"]
         entries.extend(_step_without_a_name(gaps, entries))
         return
+    if all(entry.key.order == STEPS for entry in named):
+        # "[ 602] … steps=119.4": where that is no count, it is the length of episodes.
+        found = (entry for entry in _step_without_a_name(gaps, entries) if entry.key.what == "step")
+        entries.extend(entry._replace(key=Key("step", STEPS + 1)) for entry in found)
+        return
     if any(entry.key.order != BATCH or entry.total >= 0 for entry in named):
         return
     if any(entry.key.what == "epoch" and entry.place == named[0].place - 1 for entry in entries):
@@ -312,6 +319,10 @@ def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[
             return [Entry(place, Key("step", BATCH), total=total, in_epoch=True), Entry(epoch, Key("epoch"))]
         if _AFTER.search(before) and _STEPS_DONE.match(gaps[place + 1].text):
             return [Entry(place, Key("step", STEPS))]
+    for place in range(2, len(gaps) - 2):
+        is_fraction = gaps[place + 1].text.strip() == "/" and _epoch_before(place, gaps) == place - 2
+        if is_fraction and _ANY_COUNT.fullmatch(gaps[place].text):
+            return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=True)]
     in_epoch = any(entry.key.what == "epoch" for entry in entries)
     told = any(entry.key.what in {*SPEEDS, "loss"} for entry in entries)
     for place in sorted(fractions) if told else ():
@@ -336,7 +347,7 @@ def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[
     for place in unnamed if lossy and timed else ():
         before, behind = gaps[place].text, gaps[place + 1].text.lstrip()[:1]
         if (place == 0 and not before.strip(" \t[(") and behind in {"|", ":", "]"}) or (
-            before[-1:] == "[" and behind == "]"
+            before.rstrip()[-1:] == "[" and behind == "]"
         ):
             return [Entry(place, Key("step", BATCH))]
     return []
