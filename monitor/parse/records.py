@@ -87,8 +87,8 @@ class Form(NamedTuple):
     """What is left of the run, where nothing else tells a time for sure."""
     wait: Entry | None
     """The time that a step waits for its data, which the time of its update is without."""
-    ahead: int
-    """A number without a name at the head of the line, where nothing tells a time."""
+    ahead: Entry | None
+    """A number without a name at the head of the line, or minutes without one, where nothing tells a time."""
 
 
 def form(entries: Sequence[Entry], said: str) -> Form | None:
@@ -156,7 +156,7 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
         _around(steps) if "epoch" not in kinds and not times else -1,
         next(iter(kinds.get("left", [])), None) if not times or times[0].key.meaning in _EITHER else None,
         next(iter(kinds.get("wait", [])), None) if own and own.key.unit == "update" and own.key.over == 1 else None,
-        _place(kinds.get("ahead")) if not times and "left" not in kinds else -1,
+        next(iter(kinds.get("ahead", [])), None) if not times and "left" not in kinds else None,
     )
 
 
@@ -232,8 +232,8 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
     left_s = _left(form.left, values) if form.left is not None else None
     if left_s is not None and not form.times:
         meaning, clock, left_s = "remaining", left_s, None
-    if form.ahead >= 0 and (ahead := whole_number(values[form.ahead])) is not None and ahead < _LONGEST_RUN_S:
-        meaning, clock, tick_s = "unnamed", float(ahead), 1.0
+    if form.ahead is not None and (ahead := _ahead(form.ahead, values[form.ahead.place])) is not None:
+        meaning, clock, tick_s = ahead
     if form.within is not None and (micros := _micros(form.within, values)) != 1:
         if micros is None:
             return None
@@ -251,7 +251,7 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
     loss = _float(values[form.loss]) if form.loss >= 0 else None
     if (
         time_s is None
-        and (clock is None or form.ahead >= 0 or meaning == "time-of-day")
+        and (clock is None or form.ahead is not None or meaning == "time-of-day")
         and (not form.timeless or (throughput is None and loss is None and not form.told))
     ):
         return None
@@ -288,6 +288,18 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
 
 
 _STEPS = {"step", "update"}
+
+
+def _ahead(entry: Entry, value: Value) -> tuple[Meaning, float, float] | None:
+    """(what it may be, seconds, what its last digit counts) of whole seconds at the head of a line, or of minutes."""
+    if not entry.key.factor:
+        seconds = whole_number(value)
+        return ("unnamed", float(seconds), 1.0) if seconds is not None and seconds < _LONGEST_RUN_S else None
+    printed = _float(value)
+    if printed is None or not 0 <= printed * entry.key.factor < _LONGEST_RUN_S:
+        return None
+    decimals = len(str(value).partition(".")[2])
+    return "bare", printed * entry.key.factor, entry.key.factor / 10**decimals
 
 
 def _is_stage(step: Entry, values: Sequence[Value]) -> bool:

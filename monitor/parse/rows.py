@@ -11,11 +11,12 @@ from typing import Literal, NamedTuple
 #: than that of all since the last report; part: of one micro-batch, no step by itself;
 #: iteration: of one micro-batch as well, of which ``counter`` counts those so far, and ``step`` the steps they make up;
 #: span: all the seconds since the last report; remaining: the clock counts down what is left of the run; unnamed: a number
-#: in front of the line, which may be a clock; time-of-day: the clock may show it, or the time since an epoch began;
+#: in front of the line, which may be a clock; bare: minutes or hours without a name, which may be one; time-of-day: the
+#: clock may show it, or the time since an epoch began;
 #: of-last: no report, but what the report before it left out.
 Meaning = Literal[
     "step", "interval", "smoothed", "running-mean", "clock", "either", "stopwatch", "part", "iteration", "span", "remaining",
-    "unnamed", "time-of-day", "of-last",
+    "unnamed", "bare", "time-of-day", "of-last",
 ]  # fmt: skip
 
 

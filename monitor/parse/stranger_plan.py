@@ -98,7 +98,7 @@ def plan_of(shape: Shape) -> Plan | None:
             epoch = place
         elif key.what == "rank" and rank < 0:
             rank = place
-        elif key.what in {*SPEEDS, "left", "data", "loss", "memory"}:
+        elif key.what in {*SPEEDS, "ahead", "left", "data", "loss", "memory"}:
             entries.append(Entry(place, key, before.name))
     # A GAN's two parts where they are called nothing else: "D: -0.39, G: 1.59".
     parts = [place for name, place in lone.items() if name in {"d", "g"}]
@@ -130,7 +130,10 @@ def _key(before: Gap, after: Gap) -> Key | None:
         if after.trailing is not None:
             return after.trailing
         if unit is not None and unit.what == "duration":
-            return unit._replace(what="time", order=BARE) if after.closed and unit.factor <= 1.0 else None
+            if not after.closed:
+                return None
+            # Bare minutes and hours are a clock, or an estimate.
+            return unit._replace(what="time" if unit.factor <= 1.0 else "ahead", order=BARE)
     if key is not None and after.strange and key.what in {*SPEEDS, "memory"}:
         return None
     return measured(key, unit)

@@ -30,7 +30,9 @@ _LONG_MEANS = frozenset({"running-mean", "smoothed"})
 _MEANS = frozenset({"interval", "running-mean", "smoothed", "either"})
 _OPEN = frozenset({"either", "stopwatch"})
 _PRINTED = frozenset({"step", "interval"})
-_WEAK = (LEFT, "unnamed", "time-of-day")
+UNSURE = ("unnamed", "bare")
+"""Numbers without a name that may be a clock."""
+_WEAK = (LEFT, "time-of-day", *UNSURE)
 # A rate that may be off by more, such as "0.2 it/s", tells no time.
 _UNTOLD = 0.24
 #: Formats whose numbers are what their names say.
@@ -340,6 +342,9 @@ def printed_times(table: Table, at: At, sums: bool = False, of_run: bool = False
     if (table.meaning[at] == table.code("unnamed")).any():
         meaning = "step"
         clock = clock if clocks.ticks(np.diff(clock)[gaps == usual_gap], clock) else np.full(len(at), np.nan)
+    if (table.meaning[at] == table.code("bare")).any():
+        meaning = "step"
+        clock = clock if clocks.is_clock(clock, tick_s) else np.full(len(at), np.nan)
     if (
         meaning == "time-of-day"
         and len(rises := np.diff(clock[~np.isnan(clock)]))

@@ -21,6 +21,7 @@ from monitor.parse.identity import Identity
 from monitor.parse.marks import EPOCH_LINES, EPOCH_TRAINED, EVALUATION_HEAD
 from monitor.parse.rows import EventRow
 from monitor.parse.table import NOBODY, At, Ints, Table
+from monitor.parse.timing import UNSURE
 
 #: Formats of bars, and of what a trainer prints of the losses of one.
 BARS = frozenset({"tqdm"})
@@ -224,7 +225,7 @@ def _beside(table: Table, writer: Writer, tellers: Sequence[Writer], name: str) 
 
 def _is_timed(table: Table, bar: At, text: At, name: str, identity: Identity, ranks: int) -> bool:
     """True where the reports tell step times of their own, often enough, or when each of several ranks reported."""
-    clock = (table.clock_s[text] >= 0) & (table.meaning[text] != table.code("unnamed"))
+    clock = (table.clock_s[text] >= 0) & ~np.isin(table.meaning[text], [table.code(each) for each in UNSURE])
     untold = np.isnan(table.time_s[text]) & ~clock
     if name == "deepspeed" and identity.samples_per_step:
         untold &= np.isnan(table.throughput[text])

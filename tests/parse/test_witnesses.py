@@ -501,3 +501,22 @@ def test_the_tokens_of_a_step_over_those_of_a_second_are_its_time() -> None:
 def test_minutes_in_front_of_lines_tell_a_mean_over_many() -> None:
     lines = [f"{_at(0.6 * step)[:16]}: Train Epoch 1: {step}/9000 Loss: 2.5" for step in range(0, 9000, 10)]
     assert _read(lines)["step_time_s"].median() == pytest.approx(0.6, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "each"),
+    [
+        pytest.param(lambda n: f"{n / 2:.1f}m", 0.3, id="go on"),
+        pytest.param(lambda n: f"{20 - n / 2:.1f}m", None, id="left"),
+        pytest.param(lambda n: f"{1 + n % 3 / 2:.1f}m", None, id="neither"),
+        pytest.param(lambda n: f"{n / 2:.1f} m/s", None, id="no time"),
+    ],
+)
+@pytest.mark.parametrize("line", ["step {n}00 | loss 2.{n} | {minutes}", "[3 {n}00/9000] loss 2.{n} lr 1e-4 {minutes}"])
+def test_minutes_without_a_name_are_a_clock_where_they_go_on(
+    line: str, minutes: Callable[[int], str], each: float | None
+) -> None:
+    steps = _read(line.format(n=n, minutes=minutes(n)) for n in range(1, 30))
+    times = steps["step_time_s"]
+    assert len(times) == 29
+    assert times.isna().all() if each is None else times.median() == pytest.approx(each)

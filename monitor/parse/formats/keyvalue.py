@@ -210,8 +210,10 @@ def _key(place: int, gaps: Sequence[Gap]) -> Key | None:
         elif after.trailing is not None:
             return after.trailing
         elif unit is not None and unit.what == "duration":
-            # Bare minutes and hours are estimates mostly.
-            return unit._replace(what="time", order=BARE) if after.closed and unit.factor <= 1.0 else None
+            if not after.closed:
+                return None
+            # Bare minutes and hours are a clock, or an estimate.
+            return unit._replace(what="time" if unit.factor <= 1.0 else "ahead", order=BARE)
     if key is not None and key.what == "micro":
         return key
     if (
