@@ -11,13 +11,14 @@ import csv
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import IO, Any, TextIO, TypeVar
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.padding import Padding
 from rich.segment import Segment
 from rich.style import Style
 from rich.table import Table
@@ -27,6 +28,9 @@ from monitor.archive.document import as_json as as_json
 from monitor.archive.document import as_line as as_line
 from monitor.archive.document import without_trailing_spaces
 from monitor.cli.result_file import check, put
+from monitor.document import Code, Facts, Finding, Node, Note, Section, shown
+from monitor.document import Column as Column
+from monitor.document import Table as TableNode
 from monitor.errors import BadCall, CannotDo
 from monitor.inert import inert
 from monitor.model import Report
@@ -94,19 +98,6 @@ _WIDEST_LETTER = 2
 Cell = str | Text
 # Nothing is written to it: text is wrapped by its rules.
 _PAPER = Console(file=StringIO())
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """The first column of a table always stays. ``goes`` is when another goes for want of room: the highest first, those
-    with 0 never."""
-
-    title: str
-    goes: int = 0
-    right: bool = False
-    wraps: bool = False
-    below: bool = False
-    """Where it has no room as a column it stands below the first one, a line of its own."""
 
 
 def table(
@@ -191,6 +182,77 @@ def _text(cell: Cell) -> Text:
 
 def _length(cell: Text) -> int:
     return max(map(cell_len, cell.plain.split("\n")), default=0)
+
+
+_STYLE = {
+    "critical": "bold red",
+    "warning": "bold yellow",
+    "info": "bold blue",
+    "healthy": "bold green",
+    "quiet": "dim",
+    "": "",
+}
+# How serious a finding is stands before what it says.
+_BESIDE = 9
+
+
+def draw(tree: Section, paper: Console) -> None:
+    """The whole document, in the width and colors of the paper."""
+    if not tree.plain:
+        paper.print(Text(tree.title, "bold"))
+    _draw(tree.nodes, paper)
+
+
+def _draw(nodes: Iterable[Node], paper: Console, indent: int = 0) -> None:
+    for node in shown(nodes, "terminal"):
+        if isinstance(node, Note):
+            said = Text(f"{node.label}: {node.text}" if node.label else node.text, _STYLE.get(node.level, "bold"))
+            paper.print(Padding(said, (0, 0, 0, indent), expand=False) if indent else said)
+        elif isinstance(node, Code):
+            for line in node.text.split("\n"):
+                paper.print(Text(" " * indent + line), soft_wrap=True)
+        elif isinstance(node, Facts):
+            _draw([Note(f"| {fact.line}") for fact in node.facts if fact.line], paper, indent)
+        elif isinstance(node, TableNode):
+            _draw_table(node, paper)
+        elif isinstance(node, Finding):
+            paper.print()
+            _draw_head(node, paper)
+            _draw(node.nodes, paper, _BESIDE)
+        elif isinstance(node, Section):
+            if node.title and not node.plain:
+                titled(node.title, paper)
+            elif not isinstance(node.nodes[0], Finding):
+                paper.print()
+            _draw(node.nodes, paper)
+
+
+def _draw_head(finding: Finding, paper: Console) -> None:
+    severity = Text(f"{finding.level:<{_BESIDE}}", _STYLE[finding.level])
+    if _BESIDE + len(finding.title) + 2 + len(finding.id) <= paper.width:
+        paper.print(Text.assemble(severity, (finding.title, "bold"), f"  {finding.id}"))
+        return
+    # A title of two lines stays beside how serious it is.
+    head = Table.grid()
+    head.add_column(width=_BESIDE, no_wrap=True)
+    head.add_column()
+    head.add_row(severity, Text(finding.title, "bold"))
+    head.add_row("", Text(finding.id, "dim"))
+    paper.print(head)
+
+
+def _draw_table(node: TableNode, paper: Console) -> None:
+    columns = [replace(column, title=column.short or column.title.upper()) for column in node.columns]
+    most = node.most or len(node.rows)
+    rows = [
+        [cell[: column.letters or None] for column, cell in zip(columns, row, strict=True)] for row in node.rows[:most]
+    ]
+    styles = ["bold" if place in node.strong else "" for place in range(len(rows))]
+    paper.print(table(columns, rows, paper.width, styles, head="dim"), crop=False)
+    if len(node.rows) > most:
+        paper.print(
+            Text(f"{len(node.rows) - most} more {node.rows_are}; --format json has all.".replace("  ", " "), "dim")
+        )
 
 
 def add_output_options(command: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:

@@ -25,10 +25,11 @@ from monitor.cli.options import (
     add_large_log_options,
     reviewer_of,
 )
-from monitor.cli.output import Column, add_output_options, as_json, deliver, paper_for, progress, table, titled
-from monitor.cli.report import print_finding
+from monitor.cli.output import Column, add_output_options, as_json, deliver, draw, paper_for, progress, table, titled
 from monitor.diagnose.stakes import usd_per_hour_of_steps
+from monitor.document import Section
 from monitor.errors import BadCall
+from monitor.export.layout import finding_node
 from monitor.export.markdown import as_code, block, bold, document, heading, joined
 from monitor.export.markdown import table as markdown_table
 from monitor.fetch.configuration import MP_PARAMETERS, library_of, word
@@ -65,8 +66,7 @@ def print_plan(name: str, plan: Plan, paper: Console, usd_per_hour: float | None
     _schedules(plan, paper)
     if plan.problems:
         titled("Risks and unknowns", paper)
-    for finding in plan.problems:
-        print_finding(finding, paper)
+    draw(Section("", tuple(map(finding_node, plan.problems)), plain=True), paper)
     _snippet(plan, paper)
     paper.print()
     paper.print(Padding(Text(plan.method, "dim"), (0, 0)))

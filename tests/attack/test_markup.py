@@ -19,8 +19,8 @@ from benchmarks.hostile.account import NAME, START, OneJob, answer
 from monitor.cli.plan import markdown as plan_markdown
 from monitor.diagnose.comparison.compare import compare
 from monitor.export.comparison import markdown as comparison_markdown
-from monitor.export.html import html
-from monitor.export.markdown import as_code, as_text, block, document, item, markdown, table
+from monitor.export.layout import html, markdown
+from monitor.export.markdown import as_code, as_text, block, document, item, table
 from monitor.inert import inert
 from monitor.model import Gap, Mute, Report
 from monitor.review.planning import plan, start_from

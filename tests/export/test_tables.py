@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from monitor.export.markdown import markdown
+from monitor.export.layout import markdown
 from monitor.export.tables import TABLES
 from monitor.model import Recommendation, Report
 from tests import situations
