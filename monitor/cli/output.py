@@ -250,9 +250,8 @@ def _draw_table(node: TableNode, paper: Console) -> None:
     styles = ["bold" if place in node.strong else "" for place in range(len(rows))]
     paper.print(table(columns, rows, paper.width, styles, head="dim"), crop=False)
     if len(node.rows) > most:
-        paper.print(
-            Text(f"{len(node.rows) - most} more {node.rows_are}; --format json has all.".replace("  ", " "), "dim")
-        )
+        more = f"{len(node.rows) - most} more {node.rows_are}".rstrip()
+        paper.print(Text(f"{more}; --format json has all.", "dim"))
 
 
 def add_output_options(command: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:

@@ -1,8 +1,5 @@
-"""A comparison to keep and to share: as Markdown, for a ticket or a pull request, and the tables behind it as CSV.
-
-The tables are what differs, the figures, the step times, the verdicts and predictions. In Markdown, names and values stand in
-code.
-"""
+"""How a comparison is laid out, as a tree that a terminal and Markdown draw; and the tables behind it as CSV: what differs, the
+figures, the step times, the verdicts and predictions."""
 
 from __future__ import annotations
 
@@ -12,11 +9,11 @@ import pandas as pd
 
 from monitor.archive.comparison import Record, comparison_document, record_line
 from monitor.diagnose.comparison.compare import Comparison, letter
-from monitor.diagnose.comparison.rows import difference_rows, figure_rows, prediction_lines, verdict_lines
-from monitor.diagnose.headline import facts, status_word
-from monitor.export.markdown import Markup, as_code, bold, broken, document, heading, item, table
+from monitor.diagnose.comparison.rows import difference_rows, figure_rows, heading, prediction_lines, verdict_lines
+from monitor.diagnose.headline import about
+from monitor.document import Column, Node, Note, Section, Table
+from monitor.export.markdown import as_markdown
 from monitor.export.tables import as_csv
-from monitor.words import DASH
 
 
 def differences_csv(comparison: Comparison) -> str:
@@ -79,24 +76,43 @@ TABLES: Mapping[str, Callable[[Comparison], str]] = {
 }
 
 
+_LEVELS = {"faster": "healthy", "slower": "critical", "cannot tell": "warning", "not comparable": "warning"}
+_DIFFERENCES_SHOWN = 30
+
+
 def markdown(comparison: Comparison, earlier: Record | None) -> str:
-    names = comparison.letters
-    lines: list[str] = [heading(1, "Comparison"), ""]
-    for verdict in verdict_lines(comparison):
-        lines += [bold(verdict), ""]
-    for name, report in zip(names, comparison.reports, strict=True):
-        said = ", ".join([status_word(report.job.status), *facts(report)])
-        lines.append(item(f"{name}:", Markup(f"{as_code(report.job.name)},"), said))
-    lines += ["", heading(2, "What differs"), ""]
-    rows = [
-        (as_code(row[0]), *(cell if cell == DASH else as_code(cell) for cell in row[1:]))
-        for row in difference_rows(comparison)
+    return as_markdown(comparison_tree(comparison, earlier))
+
+
+def comparison_tree(comparison: Comparison, earlier: Record | None) -> Section:
+    """The verdicts, the jobs, what differs, the figures, what was predicted; ``earlier`` is how predictions did before."""
+    jobs = [(heading(comparison, place), f"   {about(report)}") for place, report in enumerate(comparison.reports)]
+    different = tuple(difference_rows(comparison))
+    nodes: list[Node] = [
+        *map(Note, verdict_lines(comparison), (_LEVELS[result.answer] for result in comparison.against)),
+        Section("", tuple(note for name, said in jobs for note in (Note(name, "strong"), Note(said)))),
+        Section(
+            "What differs",
+            (
+                Table(_columns("parameter", comparison, code=True), different, most=_DIFFERENCES_SHOWN)
+                if different
+                else Note("Nothing in the known configuration."),
+            ),
+        ),
+        Section(
+            "Side by side",
+            (
+                Table(_columns("", comparison, right=True), tuple(figure_rows(comparison))),
+                *(Note(note, "quiet") for note in comparison.notes),
+            ),
+        ),
     ]
-    lines += [*table(("parameter", *names), rows)] if rows else ["Nothing in the known configuration."]
-    lines += ["", heading(2, "Side by side"), "", *table(("", *names), figure_rows(comparison)), ""]
-    lines += map(broken, comparison.notes)
     if predicted := prediction_lines(comparison):
-        lines += ["", heading(2, "Predicted and measured"), "", *map(broken, predicted)]
+        nodes.append(Section("Predicted and measured", tuple(map(Note, predicted))))
     if line := record_line(earlier):
-        lines += ["", line]
-    return document(lines)
+        nodes.append(Section("", (Note(line),)))
+    return Section("Comparison", tuple(nodes), plain=True)
+
+
+def _columns(first: str, comparison: Comparison, right: bool = False, code: bool = False) -> tuple[Column, ...]:
+    return Column(first, code=code), *(Column(name, right, wraps=True, code=code) for name in comparison.letters)
