@@ -3,7 +3,7 @@ form: a terminal (``cli/output.py``), Markdown and HTML (``export/``)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,6 +42,8 @@ class Column:
     """Where it has no room as a column it stands below the first one, a line of its own."""
     code: bool = False
     """Its cells are what others wrote."""
+    bar: bool = False
+    """Its cells are shares of the longest bar, for who draws with letters; nobody else shows it."""
     short: str = ""
     """The title where room is dear; else it is the title in capitals."""
     letters: int = 0
@@ -54,8 +56,8 @@ class Table:
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
-    strong: frozenset[int] = frozenset()
-    """The places of the rows that matter most."""
+    levels: tuple[str, ...] = ()
+    """How loud each row is, as of a note; empty where none is louder."""
     most: int = 0
     rows_are: str = ""
 
@@ -77,10 +79,11 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawn chart, and what it shows in words."""
+    """What it shows in words, and a drawn chart, or ``letters``: its lines in so many columns."""
 
     said: str
-    svg: str
+    svg: str = ""
+    letters: Callable[[int], Sequence[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

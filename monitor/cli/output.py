@@ -28,7 +28,7 @@ from monitor.archive.document import as_json as as_json
 from monitor.archive.document import as_line as as_line
 from monitor.archive.document import without_trailing_spaces
 from monitor.cli.result_file import check, put
-from monitor.document import Code, Facts, Finding, Node, Note, Section, shown
+from monitor.document import Code, Facts, Figure, Finding, Node, Note, Section, shown
 from monitor.document import Column as Column
 from monitor.document import Table as TableNode
 from monitor.errors import BadCall, CannotDo
@@ -117,7 +117,8 @@ def table(
     beneath = [place for place, column in enumerate(columns) if column.below and place not in kept]
     if beneath:
         widths[0] = max(widths[0], _GAP + _WIDEST_LETTER)
-    out = Table(box=None, pad_edge=False, header_style=head)
+    named = any(column.title for column in columns)
+    out = Table(box=None, pad_edge=False, header_style=head, show_header=named)
     for place in kept:
         column = columns[place]
         wraps = column.wraps and widths[place] < natural[place]
@@ -194,6 +195,9 @@ _STYLE = {
 }
 # How serious a finding is stands before what it says.
 _BESIDE = 9
+# Bars are so long where the paper is wide enough for them and the figures beside.
+_LONGEST_BAR, _BESIDE_BAR = 36, 52
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def draw(tree: Section, paper: Console) -> None:
@@ -219,7 +223,11 @@ def _draw(nodes: Iterable[Node], paper: Console, indent: int = 0) -> None:
             paper.print()
             _draw_head(node, paper)
             _draw(node.nodes, paper, _BESIDE)
-        elif isinstance(node, Section):
+        elif isinstance(node, Figure):
+            paper.print(Text(node.said))
+            for line in node.letters(paper.width) if node.letters else ():
+                paper.print(Text(line), no_wrap=True, overflow="crop")
+        else:
             if node.title and not node.plain:
                 titled(node.title, paper)
             elif not isinstance(node.nodes[0], Finding):
@@ -243,15 +251,27 @@ def _draw_head(finding: Finding, paper: Console) -> None:
 
 def _draw_table(node: TableNode, paper: Console) -> None:
     columns = [replace(column, title=column.short or column.title.upper()) for column in node.columns]
-    most = node.most or len(node.rows)
+    longest, most = max(4, min(_LONGEST_BAR, paper.width - _BESIDE_BAR)), node.most or len(node.rows)
     rows = [
-        [cell[: column.letters or None] for column, cell in zip(columns, row, strict=True)] for row in node.rows[:most]
+        [
+            bar(float(cell or 0), longest) if column.bar else cell[: column.letters or None]
+            for column, cell in zip(columns, row, strict=True)
+        ]
+        for row in node.rows[:most]
     ]
-    styles = ["bold" if place in node.strong else "" for place in range(len(rows))]
+    styles = [_STYLE.get(level, "bold") for level in node.levels]
     paper.print(table(columns, rows, paper.width, styles, head="dim"), crop=False)
     if len(node.rows) > most:
         more = f"{len(node.rows) - most} more {node.rows_are}".rstrip()
         paper.print(Text(f"{more}; --format json has all.", "dim"))
+
+
+def bar(share: float, width: int) -> str:
+    """A bar of ``share`` of ``width``, to an eighth of a letter; what is more than nothing has one."""
+    eighths = max(0, min(8 * width, round(8 * width * share)))
+    if not eighths and share > 0:
+        eighths = 1
+    return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
 
 
 def add_output_options(command: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:

@@ -24,6 +24,8 @@ _MARKED = re.compile(
 # Of a paragraph's first word: a list, a quotation, a line that underlines or parts.
 _OPENING = re.compile(r"[-+*=>]+|>.*|\d{1,9}[.)]")
 _STOPS = ".,;:"
+# What is drawn with letters is so wide.
+_WIDTH = 100
 
 
 class Markup(str):
@@ -120,7 +122,7 @@ def _lines(nodes: Iterable[Node], level: int) -> Iterator[str]:
         elif isinstance(node, Code):
             yield block(node.text, node.language)
         elif isinstance(node, Table):
-            yield from table([column.title for column in node.columns], _rows(node))
+            yield from table([column.title for column in node.columns if not column.bar], _rows(node))
         elif isinstance(node, Facts):
             quoted = [item(as_code(fact.line)) for fact in node.facts if fact.line]
             if not quoted:
@@ -132,7 +134,7 @@ def _lines(nodes: Iterable[Node], level: int) -> Iterator[str]:
             yield from _lines(node.nodes, level + 1)
             continue
         else:
-            yield node.said
+            yield from (node.said, "", *([block("\n".join(node.letters(_WIDTH)))] if node.letters else []))
         yield ""
 
 
@@ -141,5 +143,6 @@ def _rows(found: Table) -> Iterator[list[str]]:
         cells = [
             as_code(cell) if column.code and cell not in {"", DASH} else cell
             for column, cell in zip(found.columns, row, strict=True)
+            if not column.bar
         ]
-        yield [bold(cells[0]), *cells[1:]] if place in found.strong else cells
+        yield [bold(cells[0]), *cells[1:]] if found.levels and found.levels[place] == "strong" else cells
