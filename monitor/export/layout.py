@@ -272,7 +272,7 @@ def _nodes(report: Report) -> Iterator[Node]:
     # The least busy first when not all fit: these are the ones to look at.
     if len(known) > _NODES_SHOWN:
         known.sort(key=lambda node: node.gpu_utilization.mean if node.gpu_utilization else 101.0)
-    cells = [node_cells(stats, "-") for stats in known]
+    cells = [node_cells(stats) for stats in known]
     goes = dict(zip(NODE_TITLES, _NODE_GOES, strict=True))
     names = [name for name in NODE_TITLES if any(each[name] != DASH for each in cells)]
     if len(names) < 3:

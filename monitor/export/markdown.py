@@ -55,27 +55,17 @@ def as_code(text: str) -> Markup:
     return Markup(f"{fence}{space}{text}{space}{fence}" if text else "")
 
 
-def joined(*parts: str) -> Markup:
-    """The parts that are not empty, one behind the other."""
-    return Markup(" ".join(_made(part) for part in parts if part))
-
-
 def bold(text: str) -> Markup:
     return Markup(f"**{_made(text)}**")
 
 
-def heading(level: int, *parts: str) -> Markup:
-    return Markup(f"{'#' * level} {joined(*parts)}")
+def heading(level: int, text: str) -> Markup:
+    return Markup(f"{'#' * level} {_made(text)}")
 
 
-def item(*parts: str) -> Markup:
+def item(text: str) -> Markup:
     """Of a list."""
-    return Markup(f"- {joined(*parts)}")
-
-
-def broken(*parts: str) -> Markup:
-    """A line that the next one does not flow into."""
-    return Markup(f"{joined(*parts)}  ")
+    return Markup(f"- {_made(text)}")
 
 
 def block(code: str, language: str = "") -> Markup:
