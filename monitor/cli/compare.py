@@ -24,7 +24,7 @@ from monitor.cli.options import (
 from monitor.cli.output import add_output_options, as_json, deliver, draw, paper_for, progress, tell_damage
 from monitor.diagnose.comparison.compare import compare, pairs_of
 from monitor.errors import BadCall
-from monitor.export.comparison import comparison_tree, markdown
+from monitor.export.layout import comparison_markdown, comparison_tree
 from monitor.model import Pair, Report
 from monitor.review import Progress, Reviewer
 from monitor.review.archived import Source
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         deliver(arguments, as_json(comparison_document(comparison, earlier)))
     elif arguments.format == "markdown":
-        deliver(arguments, markdown(comparison, earlier))
+        deliver(arguments, comparison_markdown(comparison, earlier))
     else:
         paper = paper_for(arguments)
         draw(comparison_tree(comparison, earlier), paper)

@@ -1,4 +1,4 @@
-"""How a report, and one of a fleet, are laid out: one tree for each, which a terminal, Markdown and HTML draw."""
+"""How a report, a comparison and a report of a fleet are laid out: one tree each, which a terminal, Markdown and HTML draw."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from functools import partial
 
 from monitor.analyze.memory import memory_peaks
 from monitor.analyze.step_time import is_aggregated
+from monitor.archive.comparison import Record, record_line
+from monitor.diagnose.comparison.compare import Comparison
+from monitor.diagnose.comparison.rows import difference_rows, figure_rows, heading, prediction_lines, verdict_lines
 from monitor.diagnose.headline import about, outlook
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
@@ -25,7 +28,7 @@ from monitor.diagnose.words.report import (
     when,
 )
 from monitor.diagnose.words.step_readings import reading_words
-from monitor.document import Code, Column, Fact, Facts, Figure, Finding, Form, Node, Note, Section, Table
+from monitor.document import ALL, Code, Column, Fact, Facts, Figure, Finding, Form, Node, Note, Section, Table
 from monitor.export.markdown import as_markdown
 from monitor.faults import attempt
 from monitor.fleet.report import FleetReport
@@ -153,9 +156,10 @@ def _rights(report: Report) -> Iterator[Node]:
 def _verdict(report: Report) -> Iterator[Node]:
     verdict = judge(report)
     nodes = [Note(sentence(verdict.headline), verdict.level)]
-    # With findings below the detail stands there in full; a failure that no finding explains has no other place.
-    if verdict.detail and (not report.warnings or verdict.unexplained):
-        nodes.append(Note(verdict.detail))
+    if verdict.detail:
+        # With findings below it stands there in full; a failure that no finding explains has no other place.
+        is_alone = not report.warnings or verdict.unexplained
+        nodes.append(Note(verdict.detail, forms=ALL if is_alone else _PAGE))
     yield Section("", tuple(nodes), verdict.level)
 
 
@@ -344,3 +348,45 @@ def _coverage(report: Report) -> Iterator[Node]:
         nodes.append(Note(f"The last log line is of {instant(run.logs.last_line_at)}.", "quiet", forms=_PAGE))
     nodes.append(Note(f"Read {', '.join(parts)}. Reviewed {instant(report.reviewed_at, UTC)}.", "quiet"))
     yield Section("What was read, and what was not", tuple(nodes), plain=True)
+
+
+_VERDICT_LEVELS = {"faster": "healthy", "slower": "critical", "cannot tell": "warning", "not comparable": "warning"}
+_DIFFERENCES_SHOWN = 30
+
+
+def comparison_markdown(comparison: Comparison, earlier: Record | None) -> str:
+    return as_markdown(comparison_tree(comparison, earlier))
+
+
+def comparison_tree(comparison: Comparison, earlier: Record | None) -> Section:
+    """The verdicts, the jobs, what differs, the figures, what was predicted; ``earlier`` is how predictions did before."""
+    jobs = [(heading(comparison, place), f"   {about(report)}") for place, report in enumerate(comparison.reports)]
+    different = tuple(difference_rows(comparison))
+    nodes: list[Node] = [
+        *map(Note, verdict_lines(comparison), (_VERDICT_LEVELS[result.answer] for result in comparison.against)),
+        Section("", tuple(note for name, said in jobs for note in (Note(name, "strong"), Note(said)))),
+        Section(
+            "What differs",
+            (
+                Table(_compared("parameter", comparison, code=True), different, most=_DIFFERENCES_SHOWN)
+                if different
+                else Note("Nothing in the known configuration."),
+            ),
+        ),
+        Section(
+            "Side by side",
+            (
+                Table(_compared("", comparison, right=True), tuple(figure_rows(comparison))),
+                *(Note(note, "quiet") for note in comparison.notes),
+            ),
+        ),
+    ]
+    if predicted := prediction_lines(comparison):
+        nodes.append(Section("Predicted and measured", tuple(map(Note, predicted))))
+    if line := record_line(earlier):
+        nodes.append(Section("", (Note(line),)))
+    return Section("Comparison", tuple(nodes), plain=True)
+
+
+def _compared(first: str, comparison: Comparison, right: bool = False, code: bool = False) -> tuple[Column, ...]:
+    return Column(first, code=code), *(Column(name, right, wraps=True, code=code) for name in comparison.letters)

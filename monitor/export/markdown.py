@@ -124,7 +124,8 @@ def _lines(nodes: Iterable[Node], level: int) -> Iterator[str]:
             yield from _lines(node.nodes, level + 1)
             continue
         else:
-            yield from (node.said, "", *([block("\n".join(node.letters(_WIDTH)))] if node.letters else []))
+            yield node.said
+            yield from ["", block("\n".join(node.letters(_WIDTH)))] if node.letters else []
         yield ""
 
 

@@ -18,8 +18,7 @@ from markdown_it.token import Token
 from benchmarks.hostile.account import NAME, START, OneJob, answer
 from monitor.cli.plan import plan_tree
 from monitor.diagnose.comparison.compare import compare
-from monitor.export.comparison import markdown as comparison_markdown
-from monitor.export.layout import html, markdown
+from monitor.export.layout import comparison_markdown, html, markdown
 from monitor.export.markdown import as_code, as_markdown, as_text, block, document, item, table
 from monitor.inert import inert
 from monitor.model import Gap, Mute, Report

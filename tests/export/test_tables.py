@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 
 from monitor.diagnose.comparison.compare import Comparison, compare
-from monitor.export.comparison import TABLES as COMPARED
 from monitor.export.layout import markdown
-from monitor.export.tables import TABLES
+from monitor.export.tables import COMPARISON_TABLES, TABLES
 from monitor.model import Recommendation, Report
 from tests import situations
 from tests.builders import report
@@ -53,7 +52,7 @@ def test_code_to_copy_is_code_in_markdown() -> None:
 @pytest.fixture(scope="module")
 def tables() -> dict[str, pd.DataFrame]:
     found = compare([job(), job("b", 3.6, {"microbatches": 8, "train_batch_size": 96, "note": "=1+1"}), report("c")])
-    return {name: _read(make, found) for name, make in COMPARED.items()}
+    return {name: _read(make, found) for name, make in COMPARISON_TABLES.items()}
 
 
 def _read(make: object, found: Comparison) -> pd.DataFrame:
