@@ -112,10 +112,9 @@ def _to_fit(plan: Plan) -> Iterator[Section]:
 
 
 def _curve(plan: Plan) -> Iterator[Section]:
-    points, nodes = plan.curve, [Note(curve_words(plan))] if plan.curve and plan.knob else []
-    if not nodes:
+    points, nodes = plan.curve, list[Node]()
+    if not points or plan.knob is None:
         return
-    shown: list[Node] = []
     if len([point for point in points if point.step_time_relative or point.gpu_memory_gib]) > 1:
         most = max((point.step_time_relative or 0.0 for point in points), default=0.0) or 1.0
         columns = (
@@ -130,8 +129,8 @@ def _curve(plan: Plan) -> Iterator[Section]:
             time, gib = point.step_time_relative, point.gpu_memory_gib
             drawn = (DASH, "") if time is None else (f"{time:.3f}", str(time / most))
             cells.append((written(point.value), *drawn, DASH if gib is None else f"{gib:.1f} GiB", marks(plan, point)))
-        shown.append(Table(columns, tuple(cells)))
-    yield Section(f"Along {plan.knob}", (*shown, *nodes))
+        nodes.append(Table(columns, tuple(cells)))
+    yield Section(f"Along {plan.knob}", (*nodes, Note(curve_words(plan))))
 
 
 def marks(plan: Plan, point: Point) -> str:
