@@ -52,7 +52,7 @@ _SENTENCES: tuple[tuple[str, str], ...] = (
 )
 _PHASE = re.compile(rf"\b({_PHASES}) ({_TIME})(?: \(({_MONEY})\))?(?= ·|\.|$)", re.IGNORECASE | re.MULTILINE)
 _ROW = re.compile(
-    rf"^\|? ?({_PHASES})(?:\s\s+| \| )({_TIME})(?:\s\s+[\d.]+ %\s\s+(?:yes|no)\s+| \| )({_MONEY}|–)",
+    rf"^\|? ?({_PHASES})(?:\s\s+| \| )({_TIME})(?:\s\s+| \| )[\d.]+ %(?:\s\s+| \| )(?:yes|no)(?:\s+| \| )({_MONEY}|–)",
     re.IGNORECASE | re.MULTILINE,
 )
 _TILES = {

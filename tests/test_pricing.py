@@ -14,7 +14,7 @@ from monitor.archive.cache import Cache
 from monitor.archive.document import report_document
 from monitor.diagnose.headline import facts
 from monitor.diagnose.words.report import cost_words
-from monitor.export.markdown import markdown
+from monitor.export.layout import markdown
 from monitor.model import Gap, InstanceGroup, Price
 from monitor.review import Reviewer
 from monitor.settings import Settings

@@ -17,8 +17,7 @@ from benchmarks.reading.served import Served, ServedSource
 from monitor.archive.document import as_json, report_document
 from monitor.aws.clients import Clients
 from monitor.cli.report import print_report
-from monitor.export.html import html
-from monitor.export.markdown import markdown
+from monitor.export.layout import html, markdown
 from monitor.model import Report
 from monitor.review import Pace, Reviewer
 

@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
@@ -25,7 +26,7 @@ from monitor.alert.ledger import Ledger, durable, ledger_file
 from monitor.archive.store import no_jobs, store_of
 from monitor.cli.alert_text import not_sent, refusals
 from monitor.cli.options import add_archive_option, add_command, add_sink_options, split
-from monitor.cli.output import Column, Paper, add_output_options, as_json, deliver, paper_for, progress, table
+from monitor.cli.output import Paper, add_output_options, as_json, deliver, paper_for, progress, table
 from monitor.errors import BadCall, CannotDo, NoData
 from monitor.fleet import window as windows
 from monitor.fleet.facts import BY, Only
@@ -161,12 +162,12 @@ def drawn(arguments: argparse.Namespace, report: FleetReport, logs: Reviewed | N
         writer.writerows(csv_rows(report))
         return out.getvalue()
     if arguments.format == "markdown":
-        from monitor.export.markdown import fleet_markdown
+        from monitor.export.layout import fleet_markdown
 
         return fleet_markdown(report)
     if arguments.format == "html":
         # Imported late: the converter of charts is large.
-        from monitor.export.html import fleet_html
+        from monitor.export.layout import fleet_html
 
         return fleet_html(report)
     paper = paper_for(arguments)
@@ -196,10 +197,7 @@ def _print_section(section: Section, paper: Paper) -> None:
     if section.said:
         paper.print(section.said)
     if section.rows:
-        columns = [
-            Column(each.title, goes=each.goes, right=each.right, wraps=each.wraps, below=each.wraps)
-            for each in section.columns
-        ]
+        columns = [replace(each, below=each.wraps) for each in section.columns]
         below = paper.width < _WIDE and section.numbered
         shown = len(columns) - 1 if below else len(columns)
         paper.print(table(columns[:shown], [row[:shown] for row in section.rows], paper.width), crop=False)

@@ -11,13 +11,14 @@ import csv
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import IO, Any, TextIO, TypeVar
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.padding import Padding
 from rich.segment import Segment
 from rich.style import Style
 from rich.table import Table
@@ -27,6 +28,9 @@ from monitor.archive.document import as_json as as_json
 from monitor.archive.document import as_line as as_line
 from monitor.archive.document import without_trailing_spaces
 from monitor.cli.result_file import check, put
+from monitor.document import Code, Facts, Figure, Finding, Node, Note, Section, shown
+from monitor.document import Column as Column
+from monitor.document import Table as TableNode
 from monitor.errors import BadCall, CannotDo
 from monitor.inert import inert
 from monitor.model import Report
@@ -96,19 +100,6 @@ Cell = str | Text
 _PAPER = Console(file=StringIO())
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """The first column of a table always stays. ``goes`` is when another goes for want of room: the highest first, those
-    with 0 never."""
-
-    title: str
-    goes: int = 0
-    right: bool = False
-    wraps: bool = False
-    below: bool = False
-    """Where it has no room as a column it stands below the first one, a line of its own."""
-
-
 def table(
     columns: Sequence[Column],
     rows: Sequence[Sequence[Cell]],
@@ -126,7 +117,8 @@ def table(
     beneath = [place for place, column in enumerate(columns) if column.below and place not in kept]
     if beneath:
         widths[0] = max(widths[0], _GAP + _WIDEST_LETTER)
-    out = Table(box=None, pad_edge=False, header_style=head)
+    named = any(column.title for column in columns)
+    out = Table(box=None, pad_edge=False, header_style=head, show_header=named)
     for place in kept:
         column = columns[place]
         wraps = column.wraps and widths[place] < natural[place]
@@ -191,6 +183,95 @@ def _text(cell: Cell) -> Text:
 
 def _length(cell: Text) -> int:
     return max(map(cell_len, cell.plain.split("\n")), default=0)
+
+
+_STYLE = {
+    "critical": "bold red",
+    "warning": "bold yellow",
+    "info": "bold blue",
+    "healthy": "bold green",
+    "quiet": "dim",
+    "": "",
+}
+# How serious a finding is stands before what it says.
+_BESIDE = 9
+# Bars are so long where the paper is wide enough for them and the figures beside.
+_LONGEST_BAR, _BESIDE_BAR = 36, 52
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def draw(tree: Section, paper: Console) -> None:
+    """The whole document, in the width and colors of the paper."""
+    if not tree.plain:
+        paper.print(Text(tree.title, "bold"))
+    _draw(tree.nodes, paper)
+
+
+def _draw(nodes: Iterable[Node], paper: Console, indent: int = 0) -> None:
+    for node in shown(nodes, "terminal"):
+        if isinstance(node, Note):
+            said = Text(f"{node.label}: {node.text}" if node.label else node.text, _STYLE.get(node.level, "bold"))
+            paper.print(Padding(said, (0, 0, 0, indent), expand=False) if indent else said)
+        elif isinstance(node, Code):
+            for line in node.text.split("\n"):
+                paper.print(Text(" " * indent + line), soft_wrap=True)
+        elif isinstance(node, Facts):
+            _draw([Note(f"| {fact.line}") for fact in node.facts if fact.line], paper, indent)
+        elif isinstance(node, TableNode):
+            _draw_table(node, paper)
+        elif isinstance(node, Finding):
+            paper.print()
+            _draw_head(node, paper)
+            _draw(node.nodes, paper, _BESIDE)
+        elif isinstance(node, Figure):
+            paper.print(Text(node.said))
+            for line in node.letters(paper.width) if node.letters else ():
+                paper.print(Text(line), no_wrap=True, overflow="crop")
+        else:
+            if node.title and not node.plain:
+                titled(node.title, paper)
+            elif not isinstance(node.nodes[0], Finding):
+                paper.print()
+            _draw(node.nodes, paper)
+
+
+def _draw_head(finding: Finding, paper: Console) -> None:
+    severity = Text(f"{finding.level:<{_BESIDE}}", _STYLE[finding.level])
+    if _BESIDE + len(finding.title) + 2 + len(finding.id) <= paper.width:
+        paper.print(Text.assemble(severity, (finding.title, "bold"), f"  {finding.id}"))
+        return
+    # A title of two lines stays beside how serious it is.
+    head = Table.grid()
+    head.add_column(width=_BESIDE, no_wrap=True)
+    head.add_column()
+    head.add_row(severity, Text(finding.title, "bold"))
+    head.add_row("", Text(finding.id, "dim"))
+    paper.print(head)
+
+
+def _draw_table(node: TableNode, paper: Console) -> None:
+    columns = [replace(column, title=column.short or column.title.upper()) for column in node.columns]
+    longest, most = max(4, min(_LONGEST_BAR, paper.width - _BESIDE_BAR)), node.most or len(node.rows)
+    rows = [
+        [
+            bar(float(cell or 0), longest) if column.bar else cell[: column.letters or None]
+            for column, cell in zip(columns, row, strict=True)
+        ]
+        for row in node.rows[:most]
+    ]
+    styles = [_STYLE.get(level, "bold") for level in node.levels]
+    paper.print(table(columns, rows, paper.width, styles, head="dim"), crop=False)
+    if len(node.rows) > most:
+        more = f"{len(node.rows) - most} more {node.rows_are}".rstrip()
+        paper.print(Text(f"{more}; --format json has all.", "dim"))
+
+
+def bar(share: float, width: int) -> str:
+    """A bar of ``share`` of ``width``, to an eighth of a letter; what is more than nothing has one."""
+    eighths = max(0, min(8 * width, round(8 * width * share)))
+    if not eighths and share > 0:
+        eighths = 1
+    return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
 
 
 def add_output_options(command: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:

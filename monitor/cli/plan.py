@@ -9,15 +9,11 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
-
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
 
 from monitor.cli.options import (
     add_command,
@@ -25,12 +21,12 @@ from monitor.cli.options import (
     add_large_log_options,
     reviewer_of,
 )
-from monitor.cli.output import Column, add_output_options, as_json, deliver, paper_for, progress, table, titled
-from monitor.cli.report import print_finding
+from monitor.cli.output import add_output_options, as_json, deliver, draw, paper_for, progress
 from monitor.diagnose.stakes import usd_per_hour_of_steps
+from monitor.document import Code, Column, Figure, Node, Note, Section, Table
 from monitor.errors import BadCall
-from monitor.export.markdown import as_code, block, bold, document, heading, joined
-from monitor.export.markdown import table as markdown_table
+from monitor.export.layout import finding_node
+from monitor.export.markdown import as_markdown
 from monitor.fetch.configuration import MP_PARAMETERS, library_of, word
 from monitor.predict import parameters
 from monitor.predict.distribution import is_default
@@ -44,32 +40,18 @@ from monitor.review.planning import Plan, advice_of, is_known, plan, plan_docume
 from monitor.show.plan.words import answer, changed_words, curve_words, script_lines, snippet, to_fit_rows
 from monitor.words import DASH, count, percent, sentence
 
-_STYLE = {"error": "bold red", "warning": "bold yellow", "success": "bold green", "info": "bold"}
-# Bars are so long where the paper is wide enough for them and the figures beside.
-_LONGEST_BAR, _BESIDE = 36, 52
+_LEVELS = {"error": "critical", "warning": "warning", "success": "healthy", "info": "strong"}
+_REJECTED = "The library rejects this: fix the problems named above first."
 
 
-def print_plan(name: str, plan: Plan, paper: Console, usd_per_hour: float | None = None) -> None:
-    """Prints all of it to ``paper``; ``usd_per_hour`` is what the job costs."""
+def plan_tree(name: str, plan: Plan, usd_per_hour: float | None = None) -> Section:
+    """All of it, the answer first; ``usd_per_hour`` is what the job costs."""
     said = answer(plan, usd_per_hour)
-    paper.print(Text(name, "bold"))
-    if plan.asked:
-        paper.print(Text(changed_words(plan)))
-    paper.print()
-    paper.print(Text(sentence(said.outcome), _STYLE[said.level]))
-    paper.print(Text(said.body))
-    _values(plan, paper)
-    _memory(plan, paper)
-    _to_fit(plan, paper)
-    _curve(plan, paper)
-    _schedules(plan, paper)
-    if plan.problems:
-        titled("Risks and unknowns", paper)
-    for finding in plan.problems:
-        print_finding(finding, paper)
-    _snippet(plan, paper)
-    paper.print()
-    paper.print(Padding(Text(plan.method, "dim"), (0, 0)))
+    parts = (_values, _memory, _to_fit, _curve, _schedules, _problems, _snippet)
+    nodes: list[Node] = [Note(changed_words(plan))] if plan.asked else []
+    nodes.append(Section("", (Note(sentence(said.outcome), _LEVELS[said.level]), Note(said.body))))
+    nodes += (node for part in parts for node in part(plan))
+    return Section(name, (*nodes, Section("", (Note(plan.method, "quiet"),))))
 
 
 def rows(plan: Plan) -> list[tuple[str, str, str, str, bool]]:
@@ -91,88 +73,64 @@ def written(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)[:60]
 
 
-def _values(plan: Plan, paper: Console) -> None:
+def _values(plan: Plan) -> Iterator[Section]:
     found = rows(plan)
     if not found:
         return
-    titled("Start and change" if plan.asked else "Start", paper)
-    change = [Column("CHANGE", wraps=True)] if plan.asked else []
-    columns = [Column("PARAMETER"), Column("START", wraps=True), *change, Column("READ FROM", goes=1, wraps=True)]
-    rows_shown = [
-        [name, start, change, read_from] if plan.asked else [name, start, read_from]
-        for name, start, change, read_from, _ in found
-    ]
-    paper.print(table(columns, rows_shown, paper.width, ["bold" if row[-1] else "" for row in found], head="dim"))
+    change = (Column("change", wraps=True),) if plan.asked else ()
+    columns = (Column("parameter"), Column("start", wraps=True), *change, Column("read from", goes=1, wraps=True))
+    cells = tuple((name, start, *((change,) if plan.asked else ()), place) for name, start, change, place, _ in found)
+    nodes: list[Node] = [Table(columns, cells, tuple("strong" if row[-1] else "" for row in found))]
     if defaults := sum(1 for name in plan.start.values if is_default(plan.start, name)):
         library = FRAMEWORK_NAMES.get(plan.start.framework or "", "the library")
-        paper.print(Text(f"And {count(defaults, 'default')} of {library}; --format json has them.", "dim"))
+        nodes.append(Note(f"And {count(defaults, 'default')} of {library}; --format json has them.", "quiet"))
+    yield Section("Start and change" if plan.asked else "Start", tuple(nodes))
 
 
-def _memory(plan: Plan, paper: Console) -> None:
+def _memory(plan: Plan) -> Iterator[Section]:
     memory = plan.outcome.memory
     whole = {"start": memory.start_gib, **({"change": memory.expected_gib} if plan.asked else {})}
-    totals = [(name, gib) for name, gib in whole.items() if gib is not None]
+    totals = [(name, gib, "") for name, gib in whole.items() if gib is not None]
     if not memory.components and not totals:
         return
-    titled("GPU memory of the fullest GPU, GiB", paper)
-    limit, longest = memory.limit_gib, _bar_width(paper)
-    most = max([limit or 0.0, *memory.components.values(), *(gib for _, gib in totals)]) or 1.0
-    rows_shown = [(name, gib, "dim" if totals else "") for name, gib in memory.components.items()]
-    rows_shown += [(name, gib, "") for name, gib in totals]
-    rows_shown += [("limit", limit, "bold")] if limit else []
-    drawn = Table(box=None, pad_edge=False, show_header=False)
-    drawn.add_column(no_wrap=True)
-    drawn.add_column(justify="right", no_wrap=True)
-    drawn.add_column(no_wrap=True)
-    for name, gib, style in rows_shown:
-        drawn.add_row(name, f"{gib:.1f}", bar(gib / most, longest), style=style)
-    paper.print(drawn)
-    if memory.components and memory.measured:
-        paper.print(Text("Components are predicted; the start was measured.", "dim"))
+    shown = [(name, gib, "quiet" if totals else "") for name, gib in memory.components.items()] + totals
+    shown += [("limit", memory.limit_gib, "strong")] if memory.limit_gib else []
+    most = max(gib for _, gib, _ in shown) or 1.0
+    cells = tuple((name, f"{gib:.1f}", str(gib / most)) for name, gib, _ in shown)
+    found = Table(
+        (Column(""), Column("", right=True), Column("", bar=True)), cells, tuple(level for *_, level in shown)
+    )
+    is_mixed = memory.components and memory.measured
+    below = (Note("Components are predicted; the start was measured.", "quiet"),) if is_mixed else ()
+    yield Section("GPU memory of the fullest GPU, GiB", (found, *below))
 
 
-def _to_fit(plan: Plan, paper: Console) -> None:
-    if not plan.to_fit:
-        return
-    titled("To make it fit, the cheapest first", paper)
-    columns = [
-        Column("CHANGE", wraps=True),
-        Column("STEP TIME", right=True),
-        Column("GPU MEMORY", right=True),
-        Column("FITS"),
-    ]
-    paper.print(table(columns, to_fit_rows(plan), paper.width, head="dim"))
+def _to_fit(plan: Plan) -> Iterator[Section]:
+    if plan.to_fit:
+        columns = (Column("change", wraps=True), Column("step time", True), Column("GPU memory", True), Column("fits"))
+        yield Section("To make it fit, the cheapest first", (Table(columns, tuple(to_fit_rows(plan))),))
 
 
-def _bar_width(paper: Console) -> int:
-    return max(4, min(_LONGEST_BAR, paper.width - _BESIDE))
-
-
-def _curve(plan: Plan, paper: Console) -> None:
-    points = plan.curve
+def _curve(plan: Plan) -> Iterator[Section]:
+    points, nodes = plan.curve, list[Node]()
     if not points or plan.knob is None:
         return
-    titled(f"Along {plan.knob}", paper)
-    if len([point for point in points if point.step_time_relative or point.gpu_memory_gib]) < 2:
-        paper.print(Text(curve_words(plan)))
-        return
-    longest = _bar_width(paper)
-    most = max((point.step_time_relative or 0.0 for point in points), default=0.0) or 1.0
-    columns = (
-        Column("VALUE"),
-        Column("STEP TIME", right=True),
-        Column("", goes=1),
-        Column("GPU MEMORY", right=True),
-        Column(""),
-    )
-    shown = []
-    for point in points:
-        time, gib = point.step_time_relative, point.gpu_memory_gib
-        drawn = "" if time is None else bar(time / most, longest)
-        cells = (DASH if time is None else f"{time:.3f}", drawn, DASH if gib is None else f"{gib:.1f} GiB")
-        shown.append((written(point.value), *cells, marks(plan, point)))
-    paper.print(table(columns, shown, paper.width, head="dim"))
-    paper.print(Text(curve_words(plan)))
+    if len([point for point in points if point.step_time_relative or point.gpu_memory_gib]) > 1:
+        most = max((point.step_time_relative or 0.0 for point in points), default=0.0) or 1.0
+        columns = (
+            Column("value"),
+            Column("step time", right=True),
+            Column("", goes=1, bar=True),
+            Column("GPU memory", right=True),
+            Column(""),
+        )
+        cells = []
+        for point in points:
+            time, gib = point.step_time_relative, point.gpu_memory_gib
+            drawn = (DASH, "") if time is None else (f"{time:.3f}", str(time / most))
+            cells.append((written(point.value), *drawn, DASH if gib is None else f"{gib:.1f} GiB", marks(plan, point)))
+        nodes.append(Table(columns, tuple(cells)))
+    yield Section(f"Along {plan.knob}", (*nodes, Note(curve_words(plan))))
 
 
 def marks(plan: Plan, point: Point) -> str:
@@ -191,26 +149,22 @@ def _is(setup: Setup, point: Point) -> bool:
     return bool(setup.number(point.parameter) == point.value)
 
 
-def _schedules(plan: Plan, paper: Console) -> None:
+def _schedules(plan: Plan) -> Iterator[Section]:
     setups = [("start", plan.start)]
     if plan.asked and pipeline_of(plan.start) != pipeline_of(plan.change):
         setups.append(("change", plan.change))
-    drawn = [(name, setup, lanes(setup, paper.width - 12)) for name, setup in setups]
-    if not any(found for _, _, found in drawn):
-        return
-    titled("The pipeline of a step", paper)
-    for name, setup, found in drawn:
-        if found:
-            paper.print(Text(_schedule_words(name, setup)))
-            for number, lane in enumerate(found):
-                paper.print(Text(f"  stage {number + 1:<3} {lane}"), no_wrap=True, overflow="crop")
-    paper.print(
-        Text(
-            "Digits: forward passes of microbatches. Letters: backward passes (a for microbatch 1). ·: waiting. "
-            "Equal stages.",
-            "dim",
-        )
-    )
+    drawn = [
+        Figure(_schedule_words(name, setup), letters=partial(_staged, setup))
+        for name, setup in setups
+        if lanes(setup, 1)
+    ]
+    if drawn:
+        key = "Digits: forward passes of microbatches. Letters: backward passes (a for microbatch 1). ·: waiting."
+        yield Section("The pipeline of a step", (*drawn, Note(f"{key} Equal stages.", "quiet")))
+
+
+def _staged(setup: Setup, width: int) -> list[str]:
+    return [f"  stage {number:<3} {lane}" for number, lane in enumerate(lanes(setup, width - 12), 1)]
 
 
 def _schedule_words(name: str, setup: Setup) -> str:
@@ -218,31 +172,22 @@ def _schedule_words(name: str, setup: Setup) -> str:
     return name if waits is None else f"{name}: stages wait {percent(100 * waits)} of the time"
 
 
-def _snippet(plan: Plan, paper: Console) -> None:
-    if not plan.distribution:
-        return
-    titled("For the SageMaker SDK", paper)
-    if plan.is_rejected:
-        paper.print(Text("The library rejects this: fix the problems named above first.", "bold red"))
-    for line in snippet(plan):
-        paper.print(Text(line), soft_wrap=True)
-    for line in script_lines(plan):
-        paper.print(Text(line))
+def _problems(plan: Plan) -> Iterator[Section]:
+    if plan.problems:
+        yield Section("Risks and unknowns", tuple(map(finding_node, plan.problems)))
 
 
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
+def _snippet(plan: Plan) -> Iterator[Section]:
+    if plan.distribution:
+        rejected = (Note(_REJECTED, "critical"),) if plan.is_rejected else ()
+        code = Code("\n".join(snippet(plan)), "python")
+        yield Section("For the SageMaker SDK", (*rejected, code, *map(Note, script_lines(plan))))
+
+
 #: Stages beyond these are not drawn.
 MOST_STAGES = 16
 WAITING = "·"
 _FORWARDS, _BACKWARDS = "1234567890", "abcdefghij"
-
-
-def bar(share: float, width: int) -> str:
-    """A bar of ``share`` of ``width``, to an eighth of a letter; what is more than nothing has one."""
-    eighths = max(0, min(8 * width, round(8 * width * share)))
-    if not eighths and share > 0:
-        eighths = 1
-    return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
 
 
 def lanes(setup: Setup, width: int) -> list[str]:
@@ -269,42 +214,6 @@ def _lanes(schedule: Schedule, unit_s: float, width: int) -> list[str]:
 
 def _cut(lane: str, width: int) -> str:
     return lane if len(lane) <= width else f"{lane[: width - 1]}…"
-
-
-def markdown(name: str, plan: Plan, usd_per_hour: float | None = None) -> str:
-    """The whole plan; ``usd_per_hour`` is what the job costs."""
-    said = answer(plan, usd_per_hour)
-    lines: list[str] = [heading(1, as_code(name)), ""]
-    if plan.asked:
-        lines += [as_code(changed_words(plan)), ""]
-    lines += [joined(bold(sentence(said.outcome)), said.body), ""]
-    titles = ("parameter", "start", "change", "read from")
-    found = [
-        (bold(name) if is_changed else name, start, change, read_from)
-        for name, start, change, read_from, is_changed in rows(plan)
-    ]
-    lines += [*markdown_table(titles, found), ""]
-    if plan.curve and plan.knob:
-        points = [
-            (
-                written(point.value),
-                DASH if point.step_time_relative is None else f"{point.step_time_relative:.3f}",
-                DASH if point.gpu_memory_gib is None else f"{point.gpu_memory_gib:.1f}",
-                marks(plan, point),
-            )
-            for point in plan.curve
-        ]
-        lines += [*markdown_table((plan.knob, "step time", "GPU memory, GiB", ""), points), "", curve_words(plan), ""]
-    for finding in plan.problems:
-        lines += [heading(2, f"{finding.severity}: {finding.title}"), "", finding.summary, ""]
-        if finding.recommendation:
-            lines += [f"Next: {finding.recommendation.whole}", ""]
-    if plan.distribution:
-        lines += [block("\n".join(snippet(plan)), "python"), ""]
-        lines += ["The library rejects this: fix the problems named above first.", ""] if plan.is_rejected else []
-        lines += [*script_lines(plan), ""]
-    lines.append(plan.method)
-    return document(lines)
 
 
 _LIST = "list"
@@ -354,10 +263,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         deliver(arguments, as_json(plan_document(found)))
     elif arguments.format == "markdown":
-        deliver(arguments, markdown(name, found, usd))
+        deliver(arguments, as_markdown(plan_tree(name, found, usd)))
     else:
         paper = paper_for(arguments)
-        print_plan(name, found, paper, usd)
+        draw(plan_tree(name, found, usd), paper)
         deliver(arguments, paper)
     return 0
 
@@ -417,8 +326,9 @@ def _list_presets(arguments: argparse.Namespace) -> None:
         deliver(arguments, as_json({"schema": 1, "presets": presets}))
         return
     paper = paper_for(arguments)
-    columns = (Column("PRESET"), Column("WHAT", wraps=True), Column("SOURCE", goes=1, wraps=True))
-    paper.print(table(columns, [(each.name, each.title, each.source) for each in PRESETS], paper.width, head="dim"))
+    columns = (Column("preset"), Column("what", wraps=True), Column("source", goes=1, wraps=True))
+    found = Table(columns, tuple((each.name, each.title, each.source) for each in PRESETS))
+    draw(Section("", (found,), plain=True), paper)
     deliver(arguments, paper)
 
 

@@ -1,397 +1,50 @@
-"""Reports of a job and of a fleet as one HTML page that contains all it shows: no script, no font, no request; light, dark and
-on paper.
+"""A document as one HTML page that contains all it shows: no script, no font, no request; light, dark and on paper.
 
-Vega's own converter draws it. No script is left in the file: it opens from an e-mail, offline, and under any policy.
-
-Charts are static SVG, each with a title, what it shows in a sentence, and how to read it: what a reader may want to measure is
-in the tables, and a file without a script opens from an e-mail and under any policy. The template escapes all text. A day of
-64 nodes stays below 2 MB.
+It opens from an e-mail, offline, and under any policy. The template escapes all text.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache, partial
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, TypeVar
 
-import pandas as pd
-import vl_convert
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
-from monitor import __version__, words
-from monitor.analyze.journal import losses
-from monitor.analyze.step_time import is_aggregated
-from monitor.analyze.timeline import timeline
-from monitor.charts import colors, elements, step_time, utilization
-from monitor.charts.elements import Span
-from monitor.charts.fleet import owners_bars, owners_frame, weeks_bars, weeks_frame
-from monitor.charts.step_time import work_of
-from monitor.charts.timeline import SIGNS, phase_bar, segments, swim_lanes, unit_of
-from monitor.charts.utilization import POINTS, ROWS, bucket_seconds, columns_for, measured
-from monitor.diagnose.headline import about, outlook
-from monitor.diagnose.log_places import first_error
-from monitor.diagnose.rights import of_report
-from monitor.diagnose.unlike import odd_nodes
-from monitor.diagnose.verdict import Verdict, gain_words, has_gpus, judge
-from monitor.diagnose.words.charts import (
-    changes_of,
-    loss_said,
-    phases_listed,
-    phases_said,
-    progress_said,
-    rate_said,
-    slow_node,
-    steps_said,
-    sum_words,
-    timeline_words,
-    utilization_said,
-)
-from monitor.diagnose.words.devices import LEFT_OUT
-from monitor.diagnose.words.report import (
-    NODE_TITLES,
-    cost_words,
-    fact_value,
-    file_rows,
-    muted_words,
-    node_cells,
-    useful_words,
-    when,
-)
-from monitor.diagnose.words.step_readings import reading_words
-from monitor.faults import attempt
-from monitor.fleet.facts import WASTE
-from monitor.fleet.report import FleetReport, Sum
-from monitor.fleet.sections import headline, sections
-from monitor.model import MetricName, NodeStats, Report
-from monitor.model.host_metrics import HOST_METRICS, OF_GPUS
-from monitor.predict.setup import resolved
-from monitor.words import duration
+from monitor import __version__
+from monitor.document import Note, Section, shown
 
-#: Wide enough for a day of minutes; the page scales it down.
-WIDTH_PX = 980
-
-_CONFIG: dict[str, Any] = {
-    "background": None,
-    "font": "sans-serif",
-    # What a mark means stands in the text beside the chart; a name for each of 10,000 cells would be most of the file.
-    "aria": False,
-    "view": {"stroke": None},
-    "axis": {
-        "labelColor": "currentColor",
-        "titleColor": "currentColor",
-        "titleFontWeight": "normal",
-        "domainColor": "currentColor",
-        "domainOpacity": 0.35,
-        "tickColor": "currentColor",
-        "tickOpacity": 0.35,
-        "gridColor": "currentColor",
-        "gridOpacity": 0.12,
-        "labelFontSize": 11,
-    },
-    "legend": {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 11, "columnPadding": 24},
-    "text": {"color": "currentColor"},
-    "range": {
-        "category": list(colors.SERIES),
-        "heatmap": list(colors.BUSY),
-        "ramp": list(colors.BUSY),
-    },
-}
-_LONG = re.compile(r"(\d\.\d)\d+")
-_RGB = re.compile(r"rgb\((\d+), (\d+), (\d+)\)")
-_XMLNS = re.compile(r' xmlns(:\w+)?="[^"]*"')
-# Text between tags is left alone: it is a name or a figure.
-_TAG = re.compile(r"<[^>]+>")
-_PLACES = re.compile(r'((?: d| transform| x\d?| y\d?| width| height)=")([^"]*)"')
-
-
-def svg(chart: Any, name: str) -> str:
-    """The chart, its times in UTC; ``name`` keeps its inner names apart from those of other charts on a page."""
-    return picture(*elements.split(chart), name)
-
-
-def picture(specification: dict[str, Any], frames: Mapping[str, pd.DataFrame], name: str) -> str:
-    """As ``svg``, of a specification with the frames behind the names in it; the specification is sized on the way."""
-    _sized(specification)
-    # A file shows the same hours wherever it is made and opened.
-    elements.in_utc(specification)
-    rows = ",".join(
-        f"{json.dumps(key)}:{frame.to_json(orient='records', date_format='iso', date_unit='ms')}"
-        for key, frame in frames.items()
-    )
-    whole = f'{json.dumps(specification)[:-1]},"datasets":{{{rows}}}}}'
-    drawn: str = vl_convert.vegalite_to_svg(whole, config=_CONFIG, allowed_base_urls=[])
-    return _slim(drawn, name)
-
-
-def _sized(specification: dict[str, Any]) -> None:
-    parts = specification.get("vconcat")
-    for view in parts if parts else [specification]:
-        view["width"] = WIDTH_PX
-
-
-def _slim(drawn: str, name: str) -> str:
-    """Without what a page needs not: names of the format (they look like addresses), digits beyond a tenth of a pixel."""
-
-    def shorter(found: re.Match[str]) -> str:
-        tag = _PLACES.sub(lambda place: place[1] + _LONG.sub(r"\1", place[2]) + '"', _XMLNS.sub("", found[0]))
-        tag = _RGB.sub(lambda rgb: "#{:02x}{:02x}{:02x}".format(*map(int, rgb.groups())), tag)
-        return tag.replace(' id="', f' id="{name}-').replace("url(#", f"url(#{name}-")
-
-    slim = _TAG.sub(shorter, drawn)
-    # Its size is a shape: the page gives the width.
-    return re.sub(r'^(<svg [^>]*?) width="[\d.]+" height="[\d.]+"', r"\1", slim, count=1)
-
-
-Made = TypeVar("Made")
-
-_HERE = Path(__file__).parent
 _LEVELS = {
     "critical": "Critical",
     "warning": "Warning",
     "healthy": "Healthy",
     "partial": "Partial data",
     "muted": "Muted",
+    "unknown": "Not judged",
 }
-_MASK = "***"
 
 
-def html(report: Report, made_at: datetime, note: str = "") -> str:
-    """The page, as made at ``made_at``. All times in it are UTC. ``note`` stands above all, such as that this is a sample."""
-    failed: list[str] = []
-
-    def made(part: str, make: Callable[[], Made]) -> Made | None:
-        return attempt(report, part, make, failed.append)
-
-    verdict = made("Verdict", lambda: judge(report)) or Verdict("unknown", "The verdict could not be worked out")
-    configuration = made("Configuration", lambda: _configuration(report)) or []
-    parts: dict[str, Any] = {
-        "head": made("Header", lambda: about(report)) or "",
-        "outlook": made("Outlook", lambda: [words.capitalised(clause) for clause in outlook(report)]) or [],
-        "rights": made("Missing rights", lambda: of_report(report)) or (),
-        "muted": made("Muted findings", lambda: {id: muted_words(mute) for id, mute in report.muted.items()}) or {},
-        "pictures": made("Charts", lambda: list(pictures(report))) or [],
-        "costs": made("Cost", lambda: _costs(report)) or [],
-        "buckets": made("Time and cost by phase", lambda: _buckets(report)) or [],
-        "nodes": made("Nodes", lambda: [_node(stats) for stats in report.nodes]) or [],
-        "node_titles": [f"{title} (p5 to p95)" if title == "GPU %" else title for title in _NODE_TITLES.values()],
-        "coverage": made("Coverage", lambda: list(_coverage(report))) or [],
-    }
-    gaps = [gap.said for gap in report.gaps if not gap.action]
-    page = _template("page").render(
-        style=(_HERE / "page.css").read_text(encoding="utf-8"),
-        note=note,
-        job=report.job,
-        verdict=verdict,
-        level=_LEVELS.get(verdict.level, "Not judged"),
-        said=words.sentence(verdict.headline),
-        findings=report.findings,
-        gain=gain_words,
-        value=fact_value,
-        when=when,
-        configuration=configuration,
-        files=file_rows(report.job),
-        masked=any(_MASK in value for _, value, _ in configuration),
-        gaps=[*gaps, *failed],
-        not_checked=[
-            (finding.title, "; ".join(finding.not_checked)) for finding in report.findings if finding.not_checked
-        ],
-        made=words.instant(made_at, UTC),
-        left_out=LEFT_OUT,
-        version=__version__,
-        **parts,
+def as_html(tree: Section, made: str, note: str = "") -> str:
+    """The page; ``made`` says when it was made, and ``note`` stands above all."""
+    head = list(takewhile(lambda node: isinstance(node, Note), tree.nodes))
+    page = _template().render(
+        title=tree.title, head=head, rest=tree.nodes[len(head) :], made=made, note=note, version=__version__
     )
     return f"{page}\n"
 
 
 @cache
-def _template(name: str) -> Template:
+def _template() -> Template:
     environment = Environment(
-        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    return environment.get_template(f"{name}.html.j2")
-
-
-def _configuration(report: Report) -> list[tuple[str, str, str]]:
-    return [(name, str(known.value), known.read_from) for name, known in sorted(resolved(report.job).items())]
-
-
-def _costs(report: Report) -> list[str]:
-    return [*useful_words(report), *(cost_words(report) if report.buckets else [])]
-
-
-def _buckets(report: Report) -> list[tuple[str, str, str]]:
-    return [(words.phase(each.name), words.duration(each.seconds), words.usd(each.cost_usd)) for each in report.buckets]
-
-
-_NODE_TITLES = {name: title for name, title in NODE_TITLES.items() if name != "gpus"}
-
-
-def _node(stats: NodeStats) -> list[str]:
-    cells = node_cells(stats, " to ")
-    return [cells[name] for name in _NODE_TITLES]
-
-
-def _coverage(report: Report) -> Iterator[str]:
-    run = report.run
-    yield f"Metrics every {words.duration(run.metrics_period_s)}." if run.metrics_period_s else "No metrics."
-    lines = f"{words.count(run.logs.lines, 'log line')} from {words.count(run.logs.streams, 'stream')}"
-    last = "" if run.logs.last_line_at is None else f", the last at {words.instant(run.logs.last_line_at)}"
-    yield f"{lines}{last}."
-    if read := run.profiler:
-        yield f"Read {words.profiler_objects(read.objects, read.size_bytes, read.usd, read.skipped_lines)}."
-    if report.api.calls:
-        calls = words.count(sum(report.api.calls.values()), "AWS call")
-        yield f"{calls}, {words.about_usd(report.api.estimated_usd)}."
-    if report.archive is not None:
-        yield f"From the archive {report.archive}."
-    if report.kept_at is not None:
-        yield f"Read {words.from_cache(report.kept_at)}."
-    yield f"Reviewed {words.instant(report.reviewed_at)}."
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    title: str
-    said: str
-    note: str
-    svg: str
-
-
-def pictures(report: Report) -> Iterator[Picture]:
-    """In the order of reading; what has no data has no picture, and one that fails says so in its place."""
-    gpus = has_gpus(report)
-    full: tuple[MetricName, ...] = OF_GPUS if gpus else ("cpu_utilization", "memory_utilization")
-    started = report.job.started
-    span = (started, report.job.ended or report.reviewed_at) if started is not None else None
-    wanted: list[tuple[str, Callable[[], Iterable[Picture]]]] = [("Where the time went", lambda: _phases(report))]
-    if span is not None:
-        wanted += [("What happened when, by node", lambda: _timeline(report))]
-        wanted += [(HOST_METRICS[metric].by_node, partial(_utilization, report, metric, span)) for metric in full]
-        wanted += [("Step time, seconds", lambda: _steps(report, span)), ("Loss", lambda: _losses(report, span))]
-    for title, made in wanted:
-        yield from attempt(report, title, partial(_drawn, made), partial(_failed, title))
-
-
-def _drawn(made: Callable[[], Iterable[Picture]]) -> list[Picture]:
-    # Drawn here and now: where a generator fails nobody waits for it.
-    return [*made()]
-
-
-def _failed(title: str, said: str) -> list[Picture]:
-    return [Picture(title, said, "", "")]
-
-
-def _phases(report: Report) -> Iterator[Picture]:
-    if not report.buckets:
-        return
-    frame = segments(report.buckets)
-    priced = any(bucket.cost_usd is not None for bucket in report.buckets)
-    unit = unit_of(report.buckets)
-    title = f"Where the time and the money went, {unit}" if priced else f"Where the time went, {unit}"
-    note = f"{phases_listed(frame)} {sum_words(report, frame)}"
-    yield Picture(title, phases_said(report, frame), note, svg(phase_bar(report.buckets), "phases"))
-
-
-def _timeline(report: Report) -> Iterator[Picture]:
-    found = timeline(
-        report.run, report.phases, report.activities, first_error(report), report.reviewed_at, odd_nodes(report)
-    )
-    if found.start is None or found.end is None:
-        return
-    signs = {kind: sign for kind, sign in SIGNS.items() if kind in set(found.marks["kind"])}
-    drawn = svg(swim_lanes(found.lanes, found.parts, found.marks, found.start, found.end), "timeline")
-    key = "   ".join(f"{sign} {kind}" for kind, sign in signs.items())
-    yield Picture("What happened when, by node", timeline_words(found, report), key, drawn)
-
-
-def _utilization(report: Report, metric: MetricName, span: Span) -> Iterator[Picture]:
-    rows = measured(report.run.metrics, metric, [name for name in report.job.node_names if name])
-    if not len(rows.node):
-        return
-    alone = len(rows.names) == 1
-    width = duration(bucket_seconds(rows, POINTS if alone else columns_for(min(len(rows.names), ROWS))))
-    note = f"One column is {width}; {'the line breaks where data are missing' if alone else 'gray is missing data'}."
-    if alone:
-        chart = utilization.line_of(*utilization.line_frames(rows, span))
-    else:
-        chart = utilization.heatmap_of(*utilization.heatmap_frames(rows, span, first=odd_nodes(report)))
-    yield Picture(
-        HOST_METRICS[metric].by_node, utilization_said(report, metric, rows, None, UTC), note, svg(chart, metric)
-    )
-
-
-def _steps(report: Report, span: Span) -> Iterator[Picture]:
-    steps = report.run.steps
-    work = work_of(steps)
-    if len(work):
-        note = "The band is p10 to p90. ▲ one step over 2x the median (capped at the axis)."
-        if is_aggregated(steps):
-            note = "Aggregated by Logs Insights: medians over a minute or more; single slow steps do not show."
-        note = " ".join((note, *reading_words(report.run.logs.readings)))
-        frames = step_time.step_frames(work, span, None, changes_of(report), slow_node(report))
-        drawn = svg(step_time.step_time_of(*frames), "steps")
-        yield Picture("Step time, seconds", steps_said(report, work, None, UTC), note, drawn)
-    elif len(reached := step_time.reached(steps)):
-        yield Picture(
-            "Progress, steps",
-            progress_said(report, reached, None, UTC),
-            "The log lines have step numbers but no step times.",
-            svg(step_time.progress(steps, span), "progress"),
-        )
-
-
-def _losses(report: Report, span: Span) -> Iterator[Picture]:
-    found = losses(report.run.steps, report.run.events)
-    if found is None:
-        return
-    writer = f"As {found.node or 'the log'} logs it." if found.writers > 1 else ""
-    if len((frames := step_time.loss_frames(found.rows, span))[0]) or len(frames[1]):
-        note = f"{writer} A cross marks a loss that is NaN or infinite." if len(frames[1]) else writer
-        yield Picture(
-            "Training loss", loss_said(found, None, UTC), note.strip(), svg(step_time.loss_of(*frames), "loss")
-        )
-    if len((frames := step_time.rate_frames(found.rows, span))[0]):
-        drawn = svg(step_time.rate_of(*frames), "learning-rate")
-        yield Picture("Learning rate", rate_said(found, None, UTC), writer, drawn)
-
-
-# More bars than that are read in the table.
-_MOST_OWNERS = 15
-
-
-def fleet_html(report: FleetReport) -> str:
-    page = _template("fleet").render(
-        style=(_HERE / "page.css").read_text(encoding="utf-8"),
-        name=report.window.name,
-        archive=f"From the archive {report.archive}",
-        headline=headline(report),
-        sections=sections(report),
-        pictures=_pictures(report),
-        made=words.instant(report.made_at),
-        version=__version__,
-    )
-    return f"{page}\n"
-
-
-def _pictures(report: FleetReport) -> dict[str, str]:
-    money = bool(report.total.usd)
-    title = "USD" if money else "GPU-hours"
-
-    def amount(one: Sum) -> float:
-        return one.usd if money else one.gpu_hours
-
-    found = {"": "", "uses": "", "owners": ""}
-    shown = [each for each in report.by_owner if each.waste.instance_hours][:_MOST_OWNERS]
-    rows = [(each.owner, use, amount(one), one.gpu_hours) for each in shown for use, one in each.by_use if use in WASTE]
-    if any(row[2] for row in rows):
-        chart = owners_bars(owners_frame(rows), [each.owner for each in shown], f"wasted, {title}")
-        found["owners"] = svg(chart, "owners")
-    weeks = [(week, use, amount(one)) for week, sums in report.weeks for use, one in sums]
-    if len(report.weeks) > 1 and any(row[2] for row in weeks):
-        found["uses"] = svg(weeks_bars(weeks_frame(weeks), f"{title} a week"), "weeks")
-    return found
+    environment.globals |= {
+        "levels": _LEVELS,
+        "shown": partial(shown, form="html"),
+        "kind_of": lambda node: type(node).__name__,
+    }
+    return environment.get_template("page.html.j2")

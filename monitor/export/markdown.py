@@ -1,5 +1,5 @@
-"""Reports as Markdown: of a job, for a ticket or a pull request, and of a fleet. What AWS, a log or a user wrote stands there as
-it is, and nothing of it is markup.
+"""A document as Markdown, for a ticket or a pull request. What AWS, a log or a user wrote stands there as it is, and nothing of
+it is markup.
 
 Whatever is put into a document and is no ``Markup`` is made it here. Words with a sign of markup stand as code, the rest as
 it reads: in code nothing is a tag, a link, an image, a mention or a formula, whoever shows it.
@@ -8,21 +8,11 @@ it reads: in code nothing is a tag, a link, an image, a mention or a formula, wh
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 
-from monitor.diagnose.headline import about, outlook
-from monitor.diagnose.rights import of_report
-from monitor.diagnose.verdict import gain_words, judge
-from monitor.diagnose.words.report import NODE_TITLES, cost_words, hidden_words, muted_words, node_cells, useful_words
-from monitor.diagnose.words.step_readings import reading_words
-from monitor.faults import attempt
-from monitor.fleet.report import FleetReport
-from monitor.fleet.sections import headline, sections
+from monitor.document import Code, Facts, Finding, Node, Note, Section, Table, shown
 from monitor.inert import inert
-from monitor.model import Report
-from monitor.model.host_metrics import OF_WORK
-from monitor.words import capitalised, duration, from_cache, instant, percent, phase, sentence, usd
+from monitor.words import DASH
 
 # Of a word: brackets, back-ticks, bars, tildes, backslashes, numbers of issues, mentions and mail; tags, emphasis,
 # entities, addresses, formulas (prices are none), icons, and what templates take for theirs.
@@ -34,6 +24,8 @@ _MARKED = re.compile(
 # Of a paragraph's first word: a list, a quotation, a line that underlines or parts.
 _OPENING = re.compile(r"[-+*=>]+|>.*|\d{1,9}[.)]")
 _STOPS = ".,;:"
+# What is drawn with letters is so wide.
+_WIDTH = 100
 
 
 class Markup(str):
@@ -63,27 +55,17 @@ def as_code(text: str) -> Markup:
     return Markup(f"{fence}{space}{text}{space}{fence}" if text else "")
 
 
-def joined(*parts: str) -> Markup:
-    """The parts that are not empty, one behind the other."""
-    return Markup(" ".join(_made(part) for part in parts if part))
-
-
 def bold(text: str) -> Markup:
     return Markup(f"**{_made(text)}**")
 
 
-def heading(level: int, *parts: str) -> Markup:
-    return Markup(f"{'#' * level} {joined(*parts)}")
+def heading(level: int, text: str) -> Markup:
+    return Markup(f"{'#' * level} {_made(text)}")
 
 
-def item(*parts: str) -> Markup:
+def item(text: str) -> Markup:
     """Of a list."""
-    return Markup(f"- {joined(*parts)}")
-
-
-def broken(*parts: str) -> Markup:
-    """A line that the next one does not flow into."""
-    return Markup(f"{joined(*parts)}  ")
+    return Markup(f"- {_made(text)}")
 
 
 def block(code: str, language: str = "") -> Markup:
@@ -115,116 +97,43 @@ def _spans(words: Sequence[str]) -> str:
     return f"{as_code(plain)}{text[len(plain) :]}" if plain else as_code(text)
 
 
-def markdown(report: Report) -> str:
-    """The whole report; a part that fails says so in its place."""
-    parts: tuple[tuple[str, Callable[[Report], list[str]]], ...] = (
-        ("Header", _header),
-        ("Missing rights", _rights),
-        ("Verdict", _verdict),
-        ("Findings", _findings),
-        ("Where the time went", _phases),
-        ("Nodes", _nodes),
-        ("What could not be read", _gaps),
-        ("Coverage", _coverage),
-    )
-    lines = [heading(1, as_code(report.job.name)), ""]
-    for part, made in parts:
-        lines += attempt(report, part, partial(made, report), lambda said: [as_code(said), ""])
-    return document(lines)
+def as_markdown(tree: Section) -> str:
+    """The whole document."""
+    lines = [heading(1, tree.title), "", *_lines(tree.nodes, 2)]
+    return document(lines[:-1])
 
 
-def _header(report: Report) -> list[str]:
-    clauses = outlook(report)
-    return [
-        about(report),
-        "",
-        *(broken(capitalised(clause)) for clause in clauses),
-        *([""] if clauses else []),
-    ]
+def _lines(nodes: Iterable[Node], level: int) -> Iterator[str]:
+    """The nodes, an empty line after each; headings in them are of this level."""
+    for node in shown(nodes, "markdown"):
+        if isinstance(node, Note):
+            said = f"{node.label}: {node.text}" if node.label else node.text
+            yield said if node.level in {"", "quiet"} else bold(said)
+        elif isinstance(node, Code):
+            yield block(node.text, node.language)
+        elif isinstance(node, Table):
+            yield from table([column.title for column in node.columns if not column.bar], _rows(node))
+        elif isinstance(node, Facts):
+            quoted = [item(as_code(fact.line)) for fact in node.facts if fact.line]
+            if not quoted:
+                continue
+            yield from quoted
+        elif isinstance(node, Section | Finding):
+            title = f"{node.level}: {node.title}" if isinstance(node, Finding) else node.title
+            yield from [heading(level, title), ""] if title else []
+            yield from _lines(node.nodes, level + 1)
+            continue
+        else:
+            yield node.said
+            yield from ["", block("\n".join(node.letters(_WIDTH)))] if node.letters else []
+        yield ""
 
 
-def _rights(report: Report) -> list[str]:
-    lines: list[str] = []
-    for right in of_report(report):
-        lines += [joined(bold(sentence(right.title)), right.lost, as_code(right.why), right.remedy), ""]
-        lines += [block(right.statement, "json"), ""]
-    return lines
-
-
-def _verdict(report: Report) -> list[str]:
-    verdict = judge(report)
-    failed = [as_code(verdict.detail), ""] if verdict.unexplained else []
-    return [bold(sentence(verdict.headline)), "", *failed]
-
-
-def _findings(report: Report) -> list[str]:
-    lines: list[str] = []
-    for finding in report.findings:
-        lines += [heading(2, f"{finding.severity}: {finding.title}"), "", finding.summary, ""]
-        if finding.id in report.muted:
-            lines += [as_code(muted_words(report.muted[finding.id])), ""]
-        if finding.recommendation:
-            advice = finding.recommendation
-            lines += [f"Next: {advice.text}", "", *(part for step in advice.further for part in (step, ""))]
-            lines += [block(advice.code), ""] if advice.code else []
-        if finding.prediction:
-            lines += [f"Predicted: {gain_words(finding.prediction)}", ""]
-        quoted = [evidence.line for evidence in finding.evidence if evidence.line]
-        lines += [*(item(as_code(line)) for line in quoted), *([""] if quoted else [])]
-        if finding.not_checked:
-            lines += [f"Not checked: {'; '.join(finding.not_checked)}.", ""]
-    return lines
-
-
-def _phases(report: Report) -> list[str]:
-    if not report.buckets:
-        return []
-    rows = [(phase(bucket.name), duration(bucket.seconds), usd(bucket.cost_usd)) for bucket in report.buckets]
-    found = table(("phase", "time", "cost"), rows)
-    return [heading(2, "Where the time went"), "", *found, "", *useful_words(report), *cost_words(report), ""]
-
-
-def _nodes(report: Report) -> list[str]:
-    if not report.nodes:
-        return []
-    names = ("node", *OF_WORK, "steps")
-    cells = [node_cells(stats, write=percent) for stats in report.nodes]
-    titles = [NODE_TITLES[name] for name in names]
-    return [heading(2, "Nodes"), "", *table(titles, [[each[name] for name in names] for each in cells]), ""]
-
-
-def _gaps(report: Report) -> list[str]:
-    """What no line above says already: rights and prices stand there, and findings about what cannot be seen."""
-    said = {finding.id for finding in report.findings}
-    gaps = [
-        gap for gap in report.gaps if not gap.action and gap.what != "price" and f"{gap.what}-unavailable" not in said
-    ]
-    lines = [item(as_code(gap.said)) for gap in gaps]
-    return [heading(2, "What could not be read"), "", *lines, ""] if lines else []
-
-
-def _coverage(report: Report) -> list[str]:
-    lines: list[str] = []
-    lines += [part for line in reading_words(report.run.logs.readings) for part in (as_code(line), "")]
-    if said := hidden_words(report.job):
-        lines += [as_code(said), ""]
-    reviewed = f"Reviewed {instant(report.reviewed_at)}"
-    if report.archive is not None:
-        return [*lines, joined(f"{reviewed}, from the archive", Markup(f"{as_code(report.archive)}."))]
-    return [*lines, f"{reviewed}{'' if report.kept_at is None else f', {from_cache(report.kept_at)}'}."]
-
-
-def fleet_markdown(report: FleetReport) -> str:
-    lines = [heading(1, f"GPU-hours, {report.window.name}"), ""]
-    lines += [bold(sentence) for sentence in headline(report)[:1]]
-    lines += [as_text(" ".join(headline(report)[1:])), ""]
-    for section in sections(report):
-        lines += [heading(2, section.title), ""]
-        if section.said:
-            lines += [as_text(section.said), ""]
-        if section.rows:
-            lines += [*table([column.title.lower() for column in section.columns], section.rows), ""]
-        if section.note:
-            lines += [as_text(section.note), ""]
-    lines += [as_text(f"From the archive {report.archive}, made {report.made_at:%Y-%m-%d %H:%M} UTC.")]
-    return document(lines)
+def _rows(found: Table) -> Iterator[list[str]]:
+    for place, row in enumerate(found.rows):
+        cells = [
+            as_code(cell) if column.code and cell not in {"", DASH} else cell
+            for column, cell in zip(found.columns, row, strict=True)
+            if not column.bar
+        ]
+        yield [bold(cells[0]), *cells[1:]] if found.levels and found.levels[place] == "strong" else cells

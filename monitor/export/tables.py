@@ -1,4 +1,5 @@
-"""The tables behind a report, as CSV: steps, metrics, findings, phases, configuration, nodes."""
+"""The tables behind a report, as CSV: steps, metrics, findings, phases, configuration, nodes. And those behind a comparison: what
+differs, the figures, the step times, the verdicts and predictions."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ from collections.abc import Callable, Mapping
 
 import pandas as pd
 
+from monitor.archive.comparison import comparison_document
+from monitor.diagnose.comparison.compare import Comparison, letter
 from monitor.diagnose.verdict import gain_words
 from monitor.model import METRICS, STEP_CSV_COLUMNS, Report, line_numbers
 from monitor.predict.setup import resolved
@@ -94,6 +97,66 @@ TABLES: Mapping[str, Callable[[Report], str]] = {
     "phases": phases_csv,
     "nodes": nodes_csv,
     "configuration": configuration_csv,
+}
+
+
+def differences_csv(comparison: Comparison) -> str:
+    """One row a parameter and job: its value, and where it was read."""
+    rows = [
+        (each.parameter, letter(place), job.name, None if value is None else str(value), read_from)
+        for each in comparison.different
+        for place, (job, value, read_from) in enumerate(zip(comparison.jobs, each.values, each.read_from, strict=True))
+    ]
+    return as_csv(pd.DataFrame(rows, columns=["parameter", "job", "name", "value", "read_from"]))
+
+
+def figures_csv(comparison: Comparison) -> str:
+    """One row a job; what is not known is empty."""
+    rows = comparison_document(comparison)["figures"]
+    table = pd.DataFrame(rows)
+    table.insert(0, "job", [letter(place) for place in range(len(table))])
+    return as_csv(table)
+
+
+def step_times_csv(comparison: Comparison) -> str:
+    """One row a time of the stable part, in the order of the reports: of a step, and for the work of one of the first job's."""
+    columns = ["job", "name", "report", "step_time_s", "same_work_s"]
+    tables = []
+    for place, (job, steps, same_s) in enumerate(
+        zip(comparison.jobs, comparison.steps, comparison.times_s, strict=True)
+    ):
+        if steps is not None:
+            reports = range(1, len(steps.times_s) + 1)
+            values = (letter(place), job.name, reports, steps.times_s, same_s)
+            tables.append(pd.DataFrame(dict(zip(columns, values, strict=True))))
+    return as_csv(pd.concat(tables) if tables else pd.DataFrame(columns=columns))
+
+
+def verdicts_csv(comparison: Comparison) -> str:
+    """One row a job after the first: verdict, change with its interval, what was predicted, what came of it."""
+    rows = []
+    for place, result in enumerate(comparison.against, 1):
+        row: dict[str, object] = {"job": letter(place), "name": result.name, "verdict": result.verdict}
+        row["comparable"] = "yes" if result.unlike is None else "no"
+        for title, found in (
+            ("change", result.judged_pct),
+            ("predicted", result.predicted.change_pct),
+            ("measured_for_same_samples", result.for_same_samples_pct),
+        ):
+            for part, value in zip(("low", "middle", "high"), found or (None, None, None), strict=True):
+                row[f"{title}_{part}_pct"] = value
+        held = {"held": "true", "missed": "false"}.get(result.came or "")
+        row |= {"held": held, "prediction": result.came, "reason": result.reason or None}
+        rows.append(row)
+    return as_csv(pd.DataFrame(rows))
+
+
+#: As ``TABLES``, of a comparison.
+COMPARISON_TABLES: Mapping[str, Callable[[Comparison], str]] = {
+    "verdicts": verdicts_csv,
+    "differences": differences_csv,
+    "figures": figures_csv,
+    "step times": step_times_csv,
 }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
+from monitor.document import Column
 from monitor.fleet.facts import DEFINITIONS, SOURCES, WASTE
 from monitor.fleet.report import COVERS, ByFailure, FleetReport, Followed, Queue, Rate, Recovery, Sum
 from monitor.model.document import scalar
@@ -18,16 +19,6 @@ _BLAMES = {"infrastructure": "infrastructure", "user": "job", "either": "either"
 _CAUSES = {"unknown": "cause not found", "internal-error": "internal error of SageMaker"}
 # Rows of a table that may be long; the JSON and the CSV have all.
 _MOST_ROWS = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """``goes`` is when it goes for want of room: the highest first, those with 0 never."""
-
-    title: str
-    right: bool = False
-    goes: int = 0
-    wraps: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from monitor.diagnose.comparison import compare as compared
 from monitor.diagnose.comparison.compare import Comparison
 from monitor.diagnose.comparison.rows import verdict_lines
 from monitor.errors import BadCall
-from monitor.export.comparison import markdown
+from monitor.export.layout import comparison_markdown
 from monitor.inert import inert
 from monitor.model import JobSummary, Report
 from monitor.predict.presets import PRESETS, Preset
@@ -38,7 +38,7 @@ class ShownComparison(Comparison):
         return comparison_document(self)
 
     def _repr_markdown_(self) -> str:
-        return markdown(self, None)
+        return comparison_markdown(self, None)
 
     def __repr__(self) -> str:
         """The jobs by their letters, and the verdicts."""

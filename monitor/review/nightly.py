@@ -32,7 +32,7 @@ from monitor.alert.sinks.names import Sink
 from monitor.archive.store import Store
 from monitor.aws.calls import metered, side_by_side
 from monitor.errors import CannotDo, TrainwatchError
-from monitor.export.markdown import fleet_markdown
+from monitor.export.layout import fleet_markdown
 from monitor.faults import fault
 from monitor.fetch.source import Found, JobQuery
 from monitor.fleet.report import FleetReport

@@ -14,7 +14,7 @@ from monitor.archive.document import report_document
 from monitor.diagnose.headline import facts, status_word
 from monitor.diagnose.verdict import judge
 from monitor.errors import BadCall
-from monitor.export.markdown import markdown
+from monitor.export.layout import markdown
 from monitor.faults import fault, shape_of_report
 from monitor.inert import inert
 from monitor.model import Report
@@ -36,7 +36,7 @@ class ShownReport(Report):
         """The page of ``report --format html``, in a frame of its own, so that neither page's style reaches the other."""
         try:
             # Imported late: what draws charts is large, and a program that only reads figures has no use for it.
-            from monitor.export.html import html
+            from monitor.export.layout import html
 
             page = html(self, datetime.now(UTC))
         except Exception as error:  # a notebook shows a traceback in place of a report otherwise

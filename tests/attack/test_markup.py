@@ -16,11 +16,10 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from benchmarks.hostile.account import NAME, START, OneJob, answer
-from monitor.cli.plan import markdown as plan_markdown
+from monitor.cli.plan import plan_tree
 from monitor.diagnose.comparison.compare import compare
-from monitor.export.comparison import markdown as comparison_markdown
-from monitor.export.html import html
-from monitor.export.markdown import as_code, as_text, block, document, item, markdown, table
+from monitor.export.layout import comparison_markdown, html, markdown
+from monitor.export.markdown import as_code, as_markdown, as_text, block, document, item, table
 from monitor.inert import inert
 from monitor.model import Gap, Mute, Report
 from monitor.review.planning import plan, start_from
@@ -130,7 +129,7 @@ def test_a_report_a_comparison_and_a_plan_hold_none_of_it(text: str) -> None:
     _checked(written)
     _checked(comparison_markdown(compare([report, report]), None))
     start = start_from({"pipeline_parallel_degree": 2, "microbatches": 4, "placement_strategy": text})
-    _checked(plan_markdown(text, plan(start, {"microbatches": 8})))
+    _checked(as_markdown(plan_tree(text, plan(start, {"microbatches": 8}))))
 
 
 class _Page(HTMLParser):

@@ -23,8 +23,7 @@ from monitor.archive.reading import fields_of
 from monitor.archive.store import FolderStore
 from monitor.archive.writing import write
 from monitor.cli.report import print_report
-from monitor.export.html import html
-from monitor.export.markdown import markdown
+from monitor.export.layout import html, markdown
 from monitor.fetch.jobs import job_of
 from monitor.masking import MASK, secrets_of, without_secrets
 from monitor.model import LogLine, LogSpan, Report

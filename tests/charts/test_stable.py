@@ -15,7 +15,7 @@ import vl_convert
 from monitor.analyze.timeline import timeline as of_run
 from monitor.charts import elements, step_time, timeline, utilization
 from monitor.charts.elements import Span, marked
-from monitor.export import html
+from monitor.export import figures
 from monitor.model import Report
 from tests.situations import running
 
@@ -114,7 +114,7 @@ def _drawn(specification: dict[str, Any], frames: dict[str, pd.DataFrame]) -> st
         for name, frame in frames.items()
     }
     # Color scales are numbered from picture to picture.
-    return re.sub(r"gradient_\d+", "gradient", html.picture(specification, sent, "chart"))
+    return re.sub(r"gradient_\d+", "gradient", figures.picture(specification, sent, "chart"))
 
 
 @pytest.mark.parametrize("name", CHARTS)

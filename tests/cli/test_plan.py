@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from monitor.cli.main import main
-from monitor.cli.plan import bar, lanes, print_plan, values_of
+from monitor.cli.output import bar, draw
+from monitor.cli.plan import lanes, plan_tree, values_of
 from monitor.predict.presets import preset
 from monitor.predict.setup import setup_from
 from monitor.review.planning import plan, start_from
@@ -219,7 +220,7 @@ def test_a_person_reads_the_answer_first_and_can_copy_the_snippet(capsys: pytest
 def test_narrow_paper_keeps_names_and_figures_whole() -> None:
     out = StringIO()
     found = preset("gpt2-60b")
-    print_plan("x", plan(start_from({}, found), {"active_microbatches": 4}), Console(file=out, width=64))
+    draw(plan_tree("x", plan(start_from({}, found), {"active_microbatches": 4})), Console(file=out, width=64))
     text = out.getvalue()
     assert re.search(r"^activation_checkpointing +True", text, re.MULTILINE)
     assert re.search(r"^change +35\.3 +█+", text, re.MULTILINE)
@@ -230,7 +231,7 @@ def test_narrow_paper_keeps_names_and_figures_whole() -> None:
 def test_markdown_has_the_same_answer(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--preset", "gpt2-60b", "--change", "active_microbatches=4", "--format", "markdown"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("# `gpt2-60b")
+    assert text.startswith("# gpt2-60b")
     assert "| **active_microbatches** | 2 | 4 |" in text
     assert "```python\ndistribution={" in text
 

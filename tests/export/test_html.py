@@ -13,7 +13,8 @@ import pytest
 
 from monitor import __version__
 from monitor.charts import colors, utilization
-from monitor.export.html import html, svg
+from monitor.export.figures import svg
+from monitor.export.layout import html
 from monitor.model import Parameter, Report
 from tests import situations
 from tests.builders import START, metrics, nodes_of
@@ -74,10 +75,10 @@ def test_it_says_the_verdict_first_then_evidence_charts_configuration_and_what_w
     order = [
         "GPUs wait half of the time: the pipeline window is too small.",
         "Findings",
-        "Next step. Raise active_microbatches from 2 to 4.",
+        "Next: Raise active_microbatches from 2 to 4.",
         "Step time -35 % (-35 to -31)",
         "[1,0]<stdout>: smp config active_microbatches=2 microbatches=8",
-        "Medium confidence. Not checked: stage imbalance",
+        "Not checked: stage imbalance",
         "Where the time went, minutes",
         "What happened when, by node",
         "GPU utilization by node, % of one GPU",
@@ -95,7 +96,7 @@ def test_it_says_the_verdict_first_then_evidence_charts_configuration_and_what_w
 
 def test_a_gap_is_said_and_its_chart_is_not_drawn() -> None:
     page = html(situations.gappy(), MADE)
-    assert page.index("Missing right: cloudwatch:GetMetricData") < page.index('aria-label="Verdict"')
+    assert page.index("Missing right: cloudwatch:GetMetricData") < page.index('<p class="said">Nothing stands out')
     assert "cloudwatch:GetMetricData was refused." in page
     assert "GPU utilization by node" not in page
 
@@ -104,8 +105,8 @@ def test_what_is_masked_is_said() -> None:
     report = situations.low_utilization()
     hidden = {**report.job.configuration, "hf_token": Parameter("***", "hyperparameters")}
     job = replace(report.job, configuration=hidden)
-    assert "masked" not in html(report, MADE)
-    assert "Anything that looks like a secret is masked" in html(
+    assert "***" not in html(report, MADE)
+    assert "1 value looks secret and is shown as ***: hf_token." in html(
         replace(report, run=replace(report.run, job=job)), MADE
     )
 

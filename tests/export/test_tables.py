@@ -1,4 +1,4 @@
-"""Every table of a report is CSV that can be read again, and none is a formula in a spreadsheet."""
+"""Every table of a report and of a comparison is CSV that can be read again: unknown is empty, and none is a formula."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from monitor.export.markdown import markdown
-from monitor.export.tables import TABLES
+from monitor.diagnose.comparison.compare import Comparison, compare
+from monitor.export.layout import markdown
+from monitor.export.tables import COMPARISON_TABLES, TABLES
 from monitor.model import Recommendation, Report
 from tests import situations
+from tests.builders import report
+from tests.diagnose.test_compared import job
 
 SITUATIONS = (situations.low_utilization(), situations.failed(), situations.never_started(), situations.hostile())
 
@@ -44,3 +47,41 @@ def test_code_to_copy_is_code_in_markdown() -> None:
     report = situations.low_utilization()
     advised = replace(report.findings[0], recommendation=Recommendation("Print this.", code="print('step=1')"))
     assert "Next: Print this.\n\n```\nprint('step=1')\n```\n" in markdown(replace(report, findings=(advised,)))
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, pd.DataFrame]:
+    found = compare([job(), job("b", 3.6, {"microbatches": 8, "train_batch_size": 96, "note": "=1+1"}), report("c")])
+    return {name: _read(make, found) for name, make in COMPARISON_TABLES.items()}
+
+
+def _read(make: object, found: Comparison) -> pd.DataFrame:
+    assert callable(make)
+    return pd.read_csv(io.StringIO(make(found)))
+
+
+def test_verdicts_have_a_row_a_job_after_the_first(tables: dict[str, pd.DataFrame]) -> None:
+    rows = tables["verdicts"]
+    assert rows["job"].tolist() == ["B", "C"]
+    assert rows["verdict"].tolist() == ["faster", "cannot tell"]
+    assert rows["comparable"].tolist() == ["yes", "no"]
+    assert rows["prediction"].tolist()[0] == "held"
+    assert rows["change_low_pct"].isna().tolist() == [False, True]
+    assert rows["reason"].tolist()[1] == "For C, no numbered steps were recognized."
+
+
+def test_differences_have_a_row_a_parameter_and_job(tables: dict[str, pd.DataFrame]) -> None:
+    rows = tables["differences"].set_index(["parameter", "job"])
+    assert rows.loc[("microbatches", "B"), "value"] == "8"
+    assert rows.loc[("microbatches", "B"), "read_from"] == "mp_parameters"
+    assert rows.loc[("note", "B"), "value"] == "'=1+1"
+    assert pd.isna(rows.loc[("note", "A"), "value"])
+
+
+def test_figures_and_step_times(tables: dict[str, pd.DataFrame]) -> None:
+    assert tables["figures"]["job"].tolist() == ["A", "B", "C"]
+    assert tables["figures"]["step_time_s"].tolist()[:2] == pytest.approx([2.0, 3.6], rel=0.01)
+    times = tables["step times"].groupby("job")[["step_time_s", "same_work_s"]].median()
+    assert times.loc["A"].tolist() == pytest.approx([2.0, 2.0], rel=0.01)
+    assert times.loc["B"].tolist() == pytest.approx([3.6, 1.8], rel=0.01)
+    assert "C" not in times.index

@@ -18,7 +18,7 @@ from monitor.aws.clients import Clients
 from monitor.cli.main import main
 from monitor.cli.report import print_report
 from monitor.errors import CannotDo
-from monitor.export.markdown import markdown
+from monitor.export.layout import markdown
 from monitor.fetch.account import AwsSource
 from monitor.fetch.logs import aggregate as insights
 from monitor.fetch.logs.aggregate import aggregate, estimate, group_bytes, offer, read_samples

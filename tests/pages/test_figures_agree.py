@@ -10,8 +10,7 @@ import pytest
 from rich.console import Console
 
 from monitor.cli.report import print_report
-from monitor.export.html import html
-from monitor.export.markdown import markdown
+from monitor.export.layout import html, markdown
 from monitor.model import Report
 from monitor.review import Snapshot
 from monitor.show.jobs.table import cells, known, label_of, rows
@@ -119,7 +118,10 @@ def test_what_has_the_same_name_has_the_same_value(base: str, demo_reports: dict
             "x · started 17 Nov 2026, 15:24 UTC · 10 min · $8.35",
         ),
         ("Cost $118.53, overhead $14.19, recoverable $37.08 (31 % of the cost).", "Cost $118.53, overhead $14.20."),
-        ("| training | 1 h 4 min | $109.38 |", "Starting 3 min (not billed) · training 1 h 3 min ($109.38)."),
+        (
+            "| training | 1 h 4 min | 81 % | yes | $109.38 |",
+            "Starting 3 min (not billed) · training 1 h 3 min ($109.38).",
+        ),
         ("Step time about -35 %, by model.", "Predicted: Step time -36 % (-38 to -32)"),
     ],
 )

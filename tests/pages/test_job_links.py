@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from monitor.export.html import html
+from monitor.export.layout import html
 from monitor.model import Channel, Finding, JobSummary, Mute, Outputs, Parameter, Report
 from monitor.review.run_names import short_names
 from monitor.show import data

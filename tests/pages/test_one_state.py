@@ -21,8 +21,7 @@ from monitor.cli.report import print_report
 from monitor.cli.top import row_of
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.verdict import judge
-from monitor.export.html import html
-from monitor.export.markdown import markdown
+from monitor.export.layout import html, markdown
 from monitor.model import Report
 from monitor.review import Snapshot
 from monitor.review.notebook import ShownReport

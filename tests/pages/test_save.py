@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from monitor.export import html
+from monitor.export import figures
 from monitor.show import data
 from monitor.show.job import header
 from tests import situations
@@ -18,7 +18,7 @@ from tests.pages.fake import FakeAccount
 
 def test_four_ways_are_offered_and_nothing_is_built(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        html.vl_convert, "vegalite_to_svg", lambda *_, **__: pytest.fail("built before it was asked for")
+        figures.vl_convert, "vegalite_to_svg", lambda *_, **__: pytest.fail("built before it was asked for")
     )
     page = open_page(FakeAccount((situations.healthy(),)), "job", job="vit-mics-4")
     # Those of the charts lie on the page itself.

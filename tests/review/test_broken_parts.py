@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
+from html import unescape
 from io import StringIO
 from pathlib import Path
 from types import ModuleType
@@ -20,9 +21,8 @@ from monitor.cli.report import print_report
 from monitor.diagnose import rulebook
 from monitor.diagnose.rulebook import Case, Rule, rules
 from monitor.diagnose.verdict import judge
-from monitor.export import html
-from monitor.export import html as page
-from monitor.export import markdown as ticket
+from monitor.document import Figure, Note
+from monitor.export import figures, layout
 from monitor.model import Finding, Report
 from monitor.review import reports
 from tests import situations
@@ -132,11 +132,11 @@ def test_a_part_of_a_report_that_fails_costs_itself(
     assert any(part in gap.why for gap in found.faults)
     assert PART in {finding.id for finding in found.findings}
     if part != "Where the time went":  # the charts show nothing of the others
-        monkeypatch.setattr(page, "pictures", lambda _: ())
+        monkeypatch.setattr(figures, "pictures", lambda _: ())
     for said in (
         _text(found),
-        ticket.markdown(found),
-        page.html(found, datetime.now(UTC)),
+        layout.markdown(found),
+        layout.html(found, datetime.now(UTC)),
         str(report_document(found)),
     ):
         assert "KeyError" in said
@@ -160,46 +160,44 @@ def test_a_chart_that_fails_costs_itself_in_a_saved_page(monkeypatch: pytest.Mon
     def fails(*_: object) -> None:
         raise KeyError("oops")
 
-    monkeypatch.setattr(html, name, fails)
-    found = list(html.pictures(report))
+    monkeypatch.setattr(figures, name, fails)
+    found = list(figures.pictures(report))
     # Where the time went, the timeline, utilization and memory of the GPUs, step times, loss.
     assert len(found) == 6
-    lost = [each for each in found if not each.svg]
+    lost = [each.nodes[0] for each in found if not any(isinstance(node, Figure) for node in each.nodes)]
     assert len(lost) == (2 if name == "_utilization" else 1)
-    assert all("failed because of an error in Trainwatch itself (KeyError: 'oops')" in each.said for each in lost)
-    monkeypatch.setattr(page, "pictures", lambda _: found)
-    assert lost[0].said.split("(")[0] in page.html(report, datetime.now(UTC))
+    for each in lost:
+        assert isinstance(each, Note)
+        assert "failed because of an error in Trainwatch itself (KeyError: 'oops')" in each.text
+        assert each.text.split("(")[0] in unescape(layout.html(report, datetime.now(UTC)))
 
 
 @pytest.mark.parametrize(
-    "name", ["_rights", "_verdict", "_findings", "_phases", "_nodes", "_gaps", "_coverage", "_header"]
+    "name",
+    [
+        "_header",
+        "_rights",
+        "_verdict",
+        "_findings",
+        "_phases",
+        "_steps",
+        "_nodes",
+        "_configuration",
+        "_files",
+        "_coverage",
+    ],
 )
-def test_a_section_that_fails_costs_itself_in_a_ticket(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(ticket, name, lambda _: 1 / 0)
-    said = ticket.markdown(situations.low_utilization())
-    assert said.count("failed because of an error in Trainwatch itself") == 1
-    assert ("## Nodes" in said) == (name != "_nodes")
-
-
-@pytest.mark.parametrize(
-    "name", ["_phases", "_nodes", "_findings", "_verdict", "_steps", "_configuration", "_coverage"]
-)
-def test_a_section_that_fails_costs_itself_at_a_terminal(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(f"monitor.cli.report.{name}", lambda *_: 1 / 0)
-    said = _text(situations.low_utilization())
-    assert said.count("failed because of an error in Trainwatch itself") == 1
-    assert ("NODE" in said) == (name != "_nodes")
-
-
-@pytest.mark.parametrize(
-    "name", ["judge", "_buckets", "_node", "_coverage", "_configuration", "_costs", "about", "outlook"]
-)
-def test_a_section_that_fails_costs_itself_in_a_saved_page(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(page, name, lambda *_: 1 / 0)
-    monkeypatch.setattr(page, "pictures", lambda _: ())
-    said = page.html(situations.low_utilization(), datetime.now(UTC))
-    assert said.count("failed because of an error in Trainwatch itself") == 1
-    assert "<h2>Findings</h2>" in said
+def test_a_part_that_fails_costs_itself_in_every_form(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    report = situations.low_utilization()
+    monkeypatch.setattr(layout, name, lambda _: 1 / 0)
+    monkeypatch.setattr(figures, "pictures", lambda _: ())
+    for nodes, said in (
+        ("## Nodes", layout.markdown(report)),
+        ("<h2>Nodes</h2>", layout.html(report, datetime.now(UTC))),
+        ("NODE", _text(report)),
+    ):
+        assert said.count("failed because of an error in Trainwatch itself") == 1
+        assert (nodes in said) == (name != "_nodes")
 
 
 def test_nothing_of_a_failed_part_is_archived_with_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

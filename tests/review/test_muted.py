@@ -13,8 +13,7 @@ import pytest
 from monitor.archive.document import report_document
 from monitor.diagnose.verdict import judge
 from monitor.errors import BadCall
-from monitor.export.html import html
-from monitor.export.markdown import markdown
+from monitor.export.layout import html, markdown
 from monitor.model import Mute, Report
 from monitor.review.muted import can_mute, mute, mutes, unmute, with_mutes
 from tests import situations

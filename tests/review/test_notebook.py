@@ -40,13 +40,13 @@ def test_it_shows_itself_as_a_page_in_a_frame_that_runs_nothing(shown: ShownRepo
     (page,) = re.findall(r'srcdoc="([^"]*)"', shown._repr_html_())
     assert " sandbox " in shown._repr_html_()
     assert "<h1>smp_v1_two_nodes_mpi</h1>" in unescape(page)
-    assert shown._repr_markdown_().startswith("# `smp_v1_two_nodes_mpi`")
+    assert shown._repr_markdown_().startswith("# smp_v1_two_nodes_mpi\n")
     assert repr(shown).startswith("smp_v1_two_nodes_mpi\n")
     assert len(repr(shown)) < 2_000
 
 
 def test_a_page_that_cannot_be_drawn_is_a_sentence(shown: ShownReport, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "_template", lambda name: 1 / 0)
+    monkeypatch.setattr(pages, "_template", lambda: 1 / 0)
     report = replace(shown, run=hostile().run)
     said = report._repr_html_()
     assert said.startswith(

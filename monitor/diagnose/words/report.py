@@ -3,7 +3,7 @@ where a job reads and writes, what to say next to its costs; and text of others,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, tzinfo
 from typing import Any, NamedTuple
 
@@ -149,12 +149,6 @@ def mfu_words(found: Utilized) -> str:
     return f"MFU {percent(found.mfu_pct)} of the half-precision peak of {found.gpu_model}{usual}. From {found.how}."
 
 
-def useful_words(report: Report) -> list[str]:
-    """Goodput and model FLOP utilization, each where it is known."""
-    goodput = [] if report.goodput is None else [f"Goodput {percent(100 * report.goodput)}."]
-    return [*goodput, *([] if report.mfu is None else [mfu_words(report.mfu)])]
-
-
 def muted_words(mute: Mute, zone: tzinfo = UTC) -> str:
     """``Muted: a disk that we know, since 22 Nov 2026, 14:05 CET, for all runs of bert.``"""
     runs = f", for all runs of {mute.job}" if mute.all_runs else ""
@@ -174,14 +168,12 @@ NODE_TITLES: Mapping[str, str] = {
 }
 
 
-def node_cells(
-    stats: NodeStats, to: str = "", write: Callable[[float], str] = lambda mean: f"{mean:.0f}"
-) -> dict[str, str]:
-    """A node's cells in these columns, a dash for what is not known; with p5 ``to`` p95 of its GPUs where ``to`` says how."""
+def node_cells(stats: NodeStats) -> dict[str, str]:
+    """A node's cells in these columns, a dash for what is not known; with p5 and p95 of its GPUs."""
     node, gpu = stats.node, stats.gpu_utilization
-    means = {name: DASH if (found := getattr(stats, name)) is None else write(found.mean) for name in METRICS}
-    if to and gpu is not None:
-        means["gpu_utilization"] += f" ({gpu.p5:.0f}{to}{gpu.p95:.0f})"
+    means = {name: DASH if (found := getattr(stats, name)) is None else f"{found.mean:.0f}" for name in METRICS}
+    if gpu is not None:
+        means["gpu_utilization"] += f" ({gpu.p5:.0f}-{gpu.p95:.0f})"
     return {
         "node": node.name,
         "instance_type": node.instance_type or DASH,

@@ -32,7 +32,8 @@ from monitor.charts.comparison import (
 from monitor.diagnose.comparison.compare import Against, Comparison, letter, pairs_of
 from monitor.diagnose.comparison.rows import Measure, figure_rows, measures
 from monitor.diagnose.comparison.words import CAME, beside_words, prediction_words, range_words, spread_words
-from monitor.export.comparison import TABLES, markdown
+from monitor.export.layout import comparison_markdown
+from monitor.export.tables import COMPARISON_TABLES
 from monitor.installed import PROGRAM
 from monitor.review.run_names import short_names
 from monitor.show import data
@@ -52,7 +53,7 @@ def show_export(account: data.Account, comparison: Comparison) -> None:
             _button("Markdown", "md", "text/markdown", partial(markdown_of, comparison, earlier))
         st.caption("As CSV")
         with st.container(horizontal=True):
-            for name, make in TABLES.items():
+            for name, make in COMPARISON_TABLES.items():
                 _button(name.capitalize(), "csv", "text/csv", partial(make, comparison), name)
         st.caption("The same at a terminal")
         st.code(command(account, comparison), language="sh", wrap_lines=True)
@@ -70,7 +71,7 @@ def json_of(comparison: Comparison, earlier: Record | None) -> str:
 
 def markdown_of(comparison: Comparison, earlier: Record | None) -> str:
     """What ``compare --format markdown`` prints."""
-    return without_trailing_spaces(markdown(comparison, earlier))
+    return without_trailing_spaces(comparison_markdown(comparison, earlier))
 
 
 def command(account: data.Account, comparison: Comparison) -> str:

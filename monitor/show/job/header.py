@@ -33,7 +33,7 @@ from monitor.diagnose.words.report import (
 )
 from monitor.diagnose.words.step_readings import how_words
 from monitor.errors import TrainwatchError
-from monitor.export.markdown import markdown
+from monitor.export.layout import markdown
 from monitor.export.tables import TABLES
 from monitor.fetch.logs.events import prefix
 from monitor.fetch.source import JobQuery
@@ -97,7 +97,7 @@ def show_save(account: data.Account, name: str) -> None:
 
 def page(report: Report) -> str:
     # Imported late: what draws the charts is large, and most visits save nothing.
-    from monitor.export.html import html
+    from monitor.export.layout import html
 
     return html(report, datetime.now(UTC), SAMPLE if os.environ.get(settings.SAMPLE_SHOWN) == "1" else "")
 
