@@ -7,7 +7,6 @@ import argparse
 import sys
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 from rich.console import Console
 from rich.padding import Padding
@@ -18,15 +17,8 @@ from monitor.analyze.memory import memory_peaks
 from monitor.analyze.step_time import is_aggregated
 from monitor.archive.document import report_document
 from monitor.aws.calls import metered
-from monitor.cli.options import (
-    add_command,
-    add_job_options,
-    add_large_log_options,
-    add_profiler_options,
-    checked_limit,
-    reviewer_of,
-)
-from monitor.cli.output import Column, add_output_options, as_json, deliver, paper_for, progress, table, titled
+from monitor.cli.options import checked_limit, reviewer_of
+from monitor.cli.output import Column, as_json, deliver, paper_for, progress, table, titled
 from monitor.diagnose.headline import about, outlook
 from monitor.diagnose.rights import of_report
 from monitor.diagnose.verdict import gain_words, judge
@@ -296,26 +288,6 @@ def _coverage(report: Report, paper: Console) -> None:
         parts.append(f"{from_cache(report.kept_at)} (--no-cache reads it again)")
     line = f"Read {', '.join(parts)}. Reviewed {instant(report.reviewed_at, UTC)}."
     paper.print(line, style="dim")
-
-
-def add_to(commands: Any) -> None:
-    command = add_command(
-        commands,
-        "report",
-        "review one job",
-        "Reviews one job, running or finished: where its time went, what stands out and what to change.",
-        (
-            "report my-training-job",
-            "report my-training-job --format html --output report.html",
-            "report logs:./algo-1.log",
-            "report archive:./trainwatch-archive/my-training-job --format json",
-        ),
-    )
-    add_job_options(command)
-    add_profiler_options(command)
-    add_large_log_options(command)
-    add_output_options(command, ("text", "json", "markdown", "html"))
-    command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
