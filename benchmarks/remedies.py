@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from monitor.choices import Framework
 from monitor.predict.problems.libraries import Problem
 from monitor.predict.problems.rules import problems_of
-from monitor.predict.setup import Framework, Setup, changed, setup_from
+from monitor.predict.setup import Setup, changed, setup_from
 
 COUNT = 5_000
 #: None is a script that names no library.

@@ -12,11 +12,9 @@ def run() -> int:
         try:
             from monitor.cli.main import main
         except Exception as error:
-            said = f"{type(error).__name__}: {error}".encode("ascii", "backslashreplace").decode()
-            print(
-                f"trainwatch: Trainwatch is not completely installed ({said}). Run make .venv, or install it again.",
-                file=sys.stderr,
-            )
+            from monitor.installed import incomplete
+
+            print(f"trainwatch: {incomplete(error)}", file=sys.stderr)
             return 3
         return main()
     except KeyboardInterrupt:

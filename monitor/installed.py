@@ -20,5 +20,11 @@ def program(called: str = sys.argv[0], is_package: bool = _IS_PACKAGE) -> str:
     return COMMAND if is_package or Path(called).stem == COMMAND else "python -m monitor"
 
 
+def incomplete(error: Exception) -> str:
+    """What is said where a part of this program cannot be imported; plain ASCII, whatever the error holds."""
+    said = f"{type(error).__name__}: {error}".encode("ascii", "backslashreplace").decode()
+    return f"Trainwatch is not completely installed ({said}). Run make .venv, or install it again."
+
+
 #: In this process.
 PROGRAM = program()

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from monitor.choices import HERE
 from monitor.errors import BadCall, CannotDo
 from monitor.installed import APP
 from monitor.settings import LAUNCHED, READ_ONLY, user_folder
@@ -47,8 +48,6 @@ def who_can_see(host: str, port: int, read_only: bool) -> str:
     )
 
 
-#: Reached from this machine alone.
-HERE = "127.0.0.1"
 ANSWERS_WITHIN_S = 60.0
 # Streamlit waits for open pages when it is asked to end; nobody here wants to.
 ENDS_WITHIN_S = 1.0

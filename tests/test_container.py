@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from monitor.cli.main import parser
+from monitor.cli.grammar import parser
 from tests.demo.test_serve import free_port
 from tests.test_supply import PINS, pins_in
 

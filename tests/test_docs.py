@@ -17,7 +17,8 @@ import pytest
 
 from monitor import settings
 from monitor.alert.rules import rules_in
-from monitor.cli.main import main, parser
+from monitor.cli.grammar import parser
+from monitor.cli.main import main
 from monitor.demo.account import start
 from monitor.diagnose.rulebook import rules
 from monitor.parse.family import families, family

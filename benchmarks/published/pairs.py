@@ -8,7 +8,8 @@ from itertools import combinations, groupby
 
 from benchmarks.published.rows import Row, changes, select, shape_of
 from benchmarks.published.schedules import CHUNKS
-from monitor.predict.setup import Framework, Setup, setup_from
+from monitor.choices import Framework
+from monitor.predict.setup import Setup, setup_from
 from monitor.predict.time_change import MANY_REPLICAS, SMALLEST_BILLION
 
 #: Of the same source, but of runs whose authors mark several of each kind as not to be explained.

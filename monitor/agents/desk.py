@@ -13,10 +13,11 @@ from pathlib import Path
 
 from monitor.archive.cache import Cache
 from monitor.aws.calls import Share, Tally, counted
+from monitor.choices import ARCHIVE, LOGS
 from monitor.errors import BadCall, CannotDo
 from monitor.model import Report
 from monitor.review import Progress, Reviewer
-from monitor.review.archived import ARCHIVE, LOGS, Source, source_of
+from monitor.review.archived import Source, source_of
 from monitor.review.muted import mutes, with_mutes
 from monitor.review.watch import LATE_S
 from monitor.settings import Settings, expanded

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal, NoReturn, cast
 
+from monitor.choices import SEVERITIES, RuleSeverity
 from monitor.errors import BadCall
 from monitor.model.host_metrics import HOST_METRICS, OF_GPUS
 
@@ -55,8 +56,6 @@ MEASURES: dict[str, Measure] = {
 
 
 Operator = Literal["<", "<=", ">", ">="]
-RuleSeverity = Literal["warning", "critical"]
-SEVERITIES: tuple[RuleSeverity, ...] = ("warning", "critical")
 
 
 @dataclass(frozen=True, slots=True)

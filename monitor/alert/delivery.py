@@ -18,8 +18,7 @@ from monitor.alert.locks import Turn, taking_turns
 from monitor.alert.message import Message, id_of
 from monitor.alert.news import Look, news
 from monitor.alert.sinks import NotSent, Refused, exec_sink, sender
-from monitor.alert.sinks.names import Sink, sink_of
-from monitor.alert.sinks.posting import address_of
+from monitor.alert.sinks.names import Sink, address_of, sink_of
 from monitor.errors import BadCall, CannotDo
 from monitor.faults import fault
 

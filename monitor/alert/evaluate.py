@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from monitor.alert.conditions import MEASURES, SEVERITIES, Found, Rule, Threshold
+from monitor.alert.conditions import MEASURES, Found, Rule, Threshold
 from monitor.alert.series import (
     LEAST_MINUTES,
     LEAST_STEPS,
@@ -26,6 +26,7 @@ from monitor.alert.series import (
     step_tracks,
 )
 from monitor.alert.track import Span, Track, Tracked, Walk, holds, limits, spans_of, walk
+from monitor.choices import SEVERITIES
 from monitor.diagnose.rulebook import rules
 from monitor.model import Finding, Report, natural_order
 from monitor.words import duration, percent, step_seconds, usd

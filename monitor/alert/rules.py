@@ -9,9 +9,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-from monitor.alert.conditions import SEVERITIES, Rule, RuleSeverity, name_of, parse, senseless
+from monitor.alert.conditions import Rule, name_of, parse, senseless
 from monitor.alert.locks import change, read_text
 from monitor.alert.sinks.names import sink_of
+from monitor.choices import SEVERITIES, RuleSeverity
 from monitor.errors import BadCall
 from monitor.settings import config_file, text_of, toml, user_folder
 

@@ -63,7 +63,7 @@ _PARTS = (
     "review/reviewer.py",
 )
 # What is said of a Run.
-_RULES = ("analyze", "diagnose", "predict", "words.py")
+_RULES = ("analyze", "diagnose", "predict", "choices.py", "words.py")
 _KINDS = {".py", ".csv"}
 
 

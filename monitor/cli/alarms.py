@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from rich.console import Console
 from rich.table import Table
@@ -29,8 +29,8 @@ from monitor.alert.alarms.plan import alarms_of
 from monitor.alert.conditions import Rule, number
 from monitor.alert.sinks.names import sink_of
 from monitor.cli.alert import asked_rules
-from monitor.cli.options import account_source, add_account_options, add_command
-from monitor.cli.output import Column, Paper, add_output_options, as_json, deliver, paper_for, progress, table
+from monitor.cli.options import account_source
+from monitor.cli.output import Column, Paper, as_json, deliver, paper_for, progress, table
 from monitor.errors import BadCall, CannotDo
 from monitor.installed import PROGRAM
 from monitor.model import Job
@@ -39,44 +39,7 @@ from monitor.words import DASH
 if TYPE_CHECKING:
     from monitor.fetch.account import AwsSource
 
-_ACTIONS = ("plan", "create", "delete")
 _MOST_ACTIONS = 5
-
-
-def add_to(commands: Any) -> None:
-    command = add_command(
-        commands,
-        "alarms",
-        "keep rules as CloudWatch alarms, which work without this program",
-        "Turns rules into CloudWatch alarms: plan shows which, what they cost and what CloudWatch cannot check; create makes "
-        "the job's alarms those of the rules; delete removes all alarms of the job.",
-        (
-            "alarms plan my-training-job --rules rules.toml",
-            "alarms create my-training-job --when 'gpu_utilization < 40% for 10 min' --sns "
-            "arn:aws:sns:us-east-1:123456789012:training",
-            "alarms delete my-training-job",
-        ),
-        usage="alarms {plan,create,delete} JOB [options]",
-    )
-    command.add_argument(
-        "action",
-        choices=_ACTIONS,
-        help="plan, create or delete",
-    )
-    command.add_argument("job", metavar="JOB", help="training job name")
-    asked = command.add_argument_group("rules (default: the saved thresholds)")
-    asked.add_argument("--rules", metavar="FILE", help="a rules file (TOML); see docs/alerts.md")
-    asked.add_argument("--when", action="append", default=[], metavar="EXPR", help="a rule, as for alert; repeatable")
-    asked.add_argument(
-        "--sns",
-        action="append",
-        default=[],
-        metavar="ARN",
-        help="a topic to notify when an alarm fires and when it returns to OK; repeatable",
-    )
-    add_account_options(command)
-    add_output_options(command, ("text", "json"))
-    command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

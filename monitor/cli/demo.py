@@ -8,24 +8,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
-from monitor.cli.dashboard import add_address_options, visitors
-from monitor.cli.options import add_command
+from monitor.choices import HERE
+from monitor.cli.dashboard import visitors
 from monitor.installed import APP
-from monitor.serve import HERE, check, serve, stop_signals
-
-
-def add_to(commands: Any) -> None:
-    command = add_command(
-        commands,
-        "demo",
-        "the dashboard on sample jobs, without an account",
-        "Serves the dashboard on an embedded account with sample jobs; no credentials, no network.",
-        ("demo", "demo --port 8600"),
-    )
-    add_address_options(command)
-    command.set_defaults(run=run)
+from monitor.serve import check, serve, stop_signals
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -21,6 +21,7 @@ from monitor.accounts import AccountRegion
 from monitor.archive.cache import Cache
 from monitor.archive.cache import KeptVerdict as Kept
 from monitor.archive.document import SCHEMA, json_types
+from monitor.cli.grammar.jobs import SHORTEST_S
 from monitor.cli.options import archive_source, seconds_of
 from monitor.cli.output import Column, Paper, as_json, as_line, csv_text, deliver, on_screen, paper_for, progress, table
 from monitor.diagnose.headline import status_word
@@ -113,10 +114,6 @@ def job_table(
         }
         rows.append([cells[column.title] for column in shown])
     return table(shown, rows, width)
-
-
-#: Between two looks at the least: each is a call or two, and one more for each new job.
-SHORTEST_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)

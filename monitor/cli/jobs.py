@@ -17,7 +17,6 @@ from monitor.archive.cache import KeptVerdict as Kept
 from monitor.archive.document import jobs_document
 from monitor.cli import job_lists
 from monitor.cli.job_lists import (
-    SHORTEST_S,
     Listed,
     check_watch,
     job_table,
@@ -28,12 +27,6 @@ from monitor.cli.job_lists import (
 from monitor.cli.options import (
     EXIT_SOME_MISSING,
     account_source,
-    add_account_options,
-    add_accounts_options,
-    add_archive_option,
-    add_cache_option,
-    add_command,
-    add_query_options,
     chosen_cache,
     is_many,
     missing_documents,
@@ -43,7 +36,7 @@ from monitor.cli.options import (
     say_missing,
     sweep_of,
 )
-from monitor.cli.output import Paper, add_output_options, as_json, csv_text, deliver, paper_for, progress
+from monitor.cli.output import Paper, as_json, csv_text, deliver, paper_for, progress
 from monitor.fetch.source import JobQuery
 from monitor.model import JobSummary
 from monitor.review.across import Across, Placed
@@ -173,39 +166,6 @@ class _Listing:
     jobs: tuple[JobSummary, ...]
     verdicts: Sequence[Kept | None]
     at: datetime
-
-
-def add_to(commands: Any) -> None:
-    command = add_command(
-        commands,
-        "jobs",
-        "list training jobs, newest first",
-        "Lists training jobs, newest first, each with the verdict of its last review. The list itself reviews "
-        "nothing and makes no extra calls: a job has a verdict once the dashboard or report has reviewed it. Jobs "
-        "of an archive are ranked by what could be saved on them.",
-        (
-            "jobs",
-            "jobs --status running --watch",
-            "jobs --name-contains llama --since 7d --limit 50",
-            "jobs --archive ~/trainwatch-archive --format csv --output jobs.csv",
-            "jobs --all-accounts --status running --watch",
-            "jobs --account research --region eu-west-1 --since 7d",
-        ),
-    )
-    add_query_options(command, 20)
-    command.add_argument("--watch", action="store_true", help="list again and again until Ctrl-C")
-    command.add_argument(
-        "--interval",
-        default="30s",
-        metavar="30s",
-        help=f"time between lists with --watch (default 30s, at least {SHORTEST_S:.0f}s)",
-    )
-    add_archive_option(command, "rank the jobs of this archive by what could be saved on them")
-    add_cache_option(command, "do not use the local cache, and so show no verdicts")
-    add_account_options(command)
-    add_accounts_options(command)
-    add_output_options(command, ("text", "json", "csv"))
-    command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,76 +5,22 @@ from __future__ import annotations
 import argparse
 import errno
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 
-from monitor import __version__
-from monitor.cli import (
-    alarms,
-    alert,
-    archive,
-    compare,
-    completion,
-    dashboard,
-    demo,
-    fleet,
-    jobs,
-    mcp,
-    nightly,
-    plan,
-    report,
-    steps,
-    thresholds,
-    top,
-)
-from monitor.cli.options import Formatter
-from monitor.cli.output import check_output
+from monitor.cli.grammar import parser
+from monitor.cli.result_file import check_output
 from monitor.errors import CannotDo, TrainwatchError
-from monitor.installed import COMMAND, PROGRAM
+from monitor.installed import incomplete
 from monitor.terminal import lost_output, outlets
 
-_COMMANDS = (
-    jobs,
-    top,
-    report,
-    steps,
-    compare,
-    alert,
-    thresholds,
-    alarms,
-    plan,
-    archive,
-    fleet,
-    nightly,
-    dashboard,
-    demo,
-    mcp,
-)
 EXIT_INTERRUPTED = 130
-
-
-def parser() -> argparse.ArgumentParser:
-    """The whole grammar of the command line."""
-    top = argparse.ArgumentParser(
-        prog=PROGRAM,
-        formatter_class=Formatter,
-        description="Trainwatch: where the GPU hours of an Amazon SageMaker training job went, and which knob to turn.",
-        epilog="A job is a training job's name, logs:PATH for log files, or archive:PATH for an archive. AWS is reached as "
-        "by any boto3 program: --profile, --region and the AWS_* environment variables. Exit codes: 0 done, 1 a "
-        f"threshold is crossed, 2 wrong usage, 3 it could not be done.\n\nexamples:\n  {PROGRAM} jobs --status "
-        f"running\n  {PROGRAM} report my-training-job\n  {PROGRAM} dashboard\n  {PROGRAM} COMMAND --help",
-    )
-    top.add_argument("--version", action="version", version=f"{COMMAND} {__version__}")
-    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        command.add_to(commands)
-    completion.adder(parser)(commands)
-    return top
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and gives its exit code: that of what it found out, else 3 where its output was lost."""
     with outlets():
-        arguments = argparse.Namespace(lost="")
+        arguments = argparse.Namespace(lost="", command="line")
         code = _ended(argv, arguments)
         sys.stdout.flush()
         lost = arguments.lost or _lost_output()
@@ -90,9 +36,9 @@ def _ended(argv: Sequence[str] | None, arguments: argparse.Namespace) -> int:
         _, more = grammar.parse_known_args(argv, arguments)
         if more:
             grammar.error(_too_many(arguments, more))
+        run = _run_of(arguments.command)
         check_output(arguments)
-        code: int = arguments.run(arguments)
-        return code
+        return run(arguments)
     except SystemExit as asked:  # by --help, or for a call that cannot be parsed
         return asked.code if isinstance(asked.code, int) else CannotDo.exit_code
     except TrainwatchError as error:
@@ -104,10 +50,19 @@ def _ended(argv: Sequence[str] | None, arguments: argparse.Namespace) -> int:
         # Imported late: what it needs is large, and hardly ever needed.
         from monitor.faults import fault
 
-        command = arguments.run.__module__.rpartition(".")[2] if "run" in arguments else "line"
-        told = fault(error, f"The command {command}")
+        told = fault(error, f"The command {arguments.command}")
         _say(str(told))
         return told.exit_code
+
+
+def _run_of(command: str) -> Callable[[argparse.Namespace], int]:
+    """What carries the command out. CannotDo where a part of this program is missing."""
+    try:
+        # Imported late: what the other commands need is large, and help needs none of it.
+        run: Callable[[argparse.Namespace], int] = import_module(f"monitor.cli.{command}").run
+    except Exception as error:
+        raise CannotDo(incomplete(error)) from error
+    return run
 
 
 def _too_many(arguments: argparse.Namespace, more: Sequence[str]) -> str:

@@ -10,7 +10,6 @@ import argparse
 import math
 import re
 import sys
-import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -19,49 +18,21 @@ from typing import Any
 from monitor.accounts import AccountRegion, chosen
 from monitor.alert.conditions import seconds_in
 from monitor.archive.cache import Cache, user_cache
+from monitor.choices import ARCHIVE, LOGS
 from monitor.errors import BadCall
 from monitor.fetch.metrics.minute_store import FolderMinutes
 from monitor.fetch.source import Aggregated, JobQuery, JobSource
-from monitor.installed import PROGRAM
 from monitor.model import Job
 from monitor.parse.recognise import Recogniser
 from monitor.parse.user import step_pattern
 from monitor.review import Instead, Progress, Reviewer, archived
 from monitor.review.across import Missing, Sweep
 from monitor.review.archived import ArchiveSource, Source
-from monitor.review.job_query import STATUSES, job_query
+from monitor.review.job_query import job_query
 from monitor.settings import Settings, expanded, read
 
-_INDENT = "  "
 # Names of training jobs are letters, digits and hyphens.
 _NO_NAME = re.compile(r"[^A-Za-z0-9-]")
-
-
-class Formatter(argparse.HelpFormatter):
-    """Wraps paragraphs; indented lines are calls to copy and stay as they are."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        parts = []
-        for paragraph in text.split("\n"):
-            is_call = paragraph.startswith(_INDENT)
-            parts.append(f"{indent}{paragraph}" if is_call else textwrap.fill(paragraph, width, initial_indent=indent))
-        return "\n".join(parts)
-
-
-def add_command(
-    commands: Any, name: str, short: str, what: str, examples: Sequence[str], usage: str | None = None
-) -> argparse.ArgumentParser:
-    """A command's parser; ``short`` is its line in the list of commands, ``what`` opens its own help."""
-    calls = "\n".join(f"{_INDENT}{PROGRAM} {example}" for example in examples)
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=short,
-        description=what,
-        epilog=f"examples:\n{calls}",
-        usage=usage and f"{PROGRAM} {usage}",
-        formatter_class=Formatter,
-    )
-    return parser
 
 
 def seconds_of(option: str, text: str) -> float:
@@ -71,41 +42,6 @@ def seconds_of(option: str, text: str) -> float:
     if match is None or seconds is None or seconds < 1:
         raise BadCall(f"{option} {text} is not a duration.", "Write a number and a unit: 30s, 5m or 2h.")
     return float(match[1]) * seconds
-
-
-_KINDS = "sns:ARN, slack:env:NAME, webhook:file:PATH, exec:PROGRAM"
-
-
-def add_sink_options(command: argparse._ActionsContainer, does: str, what: str, *, stdout: bool = False) -> None:
-    """Both options: ``does`` is what --notify is for, ``what`` is recorded; ``stdout`` is a sink, too, where nothing is
-    printed anyway."""
-    kinds = f"stdout, {_KINDS}" if stdout else _KINDS
-    command.add_argument("--notify", action="append", default=[], metavar="SINK", help=f"{does}: {kinds}; repeatable")
-    command.add_argument(
-        "--ledger", metavar="FILE", help=f"where sent {what} are recorded (default: the user's state folder)"
-    )
-
-
-def add_account_options(command: argparse.ArgumentParser) -> None:
-    """--region and --profile; all else that boto3 reads from the environment works by itself."""
-    account = command.add_argument_group("account")
-    account.add_argument("--region", help="AWS region (default: as configured for boto3)")
-    account.add_argument("--profile", help="AWS profile (default: as configured for boto3)")
-    account.add_argument(
-        "--account",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="an account of the settings file: its role or profile, and its region if it has one",
-    )
-
-
-def add_query_options(command: argparse.ArgumentParser, limit: int) -> None:
-    """Which jobs are listed."""
-    command.add_argument("--status", metavar="S", help=f"only jobs with this status: {', '.join(STATUSES)}, or running")
-    command.add_argument("--name-contains", metavar="T", help="only jobs whose name contains T")
-    command.add_argument("--since", metavar="7d", help="only jobs created within this time: 90m, 12h, 7d, 4w")
-    command.add_argument("--limit", type=int, default=limit, metavar="N", help=f"at most N jobs (default {limit})")
 
 
 def query_of(arguments: argparse.Namespace, now: datetime) -> JobQuery:
@@ -118,45 +54,6 @@ def query_of(arguments: argparse.Namespace, now: datetime) -> JobQuery:
 def own_patterns(arguments: argparse.Namespace) -> tuple[Recogniser, ...]:
     """What --step-regex adds to the formats that are read."""
     return (step_pattern(arguments.step_regex),) if arguments.step_regex else ()
-
-
-def add_job_options(command: argparse.ArgumentParser) -> None:
-    """The job, and what it can be read from instead of AWS."""
-    command.add_argument("job", nargs="?", metavar="JOB", help="training job name, logs:PATH, or archive:PATH")
-    command.add_argument(
-        "--logs", nargs="+", metavar="PATH", help="read these log files or folders instead of AWS; - is standard input"
-    )
-    add_archive_option(
-        command, "read the job from this archive instead of AWS: the archive's root together with JOB, or root/JOB"
-    )
-    command.add_argument(
-        "--step-regex",
-        metavar="REGEX",
-        help=r"a pattern for your own step lines, with named groups such as (?P<step>\d+) and (?P<time_s>[\d.]+)",
-    )
-    add_cache_option(command)
-    add_account_options(command)
-
-
-def add_archive_option(command: argparse.ArgumentParser, does: str) -> None:
-    command.add_argument("--archive", metavar="PATH", help=f"{does} (a folder, or s3://bucket/prefix)")
-
-
-def add_cache_option(
-    command: argparse.ArgumentParser, does: str = "read finished jobs from AWS again, and keep nothing on disk"
-) -> None:
-    command.add_argument("--no-cache", action="store_true", help=does)
-
-
-def add_profiler_options(command: argparse.ArgumentParser) -> None:
-    """--profiler DIR and --no-profiler."""
-    which = command.add_mutually_exclusive_group()
-    which.add_argument(
-        "--profiler", metavar="DIR", help="read the profiler's output from this copied folder instead of S3"
-    )
-    which.add_argument(
-        "--no-profiler", action="store_true", help="do not read the profiler's output, even if the job has one"
-    )
 
 
 def chosen_minutes(arguments: argparse.Namespace) -> FolderMinutes | None:
@@ -223,7 +120,7 @@ def job_source(arguments: argparse.Namespace) -> tuple[Source, str]:
             raise BadCall("Both --logs and --archive were given.", "Give one of them.")
         if job is None:
             return archived.archived(arguments.archive, arguments.region, arguments.profile)
-        if job.startswith((archived.LOGS, archived.ARCHIVE)):
+        if job.startswith((LOGS, ARCHIVE)):
             raise BadCall(f"Both a path ({job}) and --archive were given.", "Give one of them.")
         return archive_source(arguments.archive, arguments), job
     if paths:
@@ -238,7 +135,7 @@ def job_source(arguments: argparse.Namespace) -> tuple[Source, str]:
 
 def source_of(job: str, arguments: argparse.Namespace, account: Callable[[], Source]) -> tuple[Source, str]:
     """(source, job name) of one JOB; ``account`` gives the source of those that AWS has."""
-    if _NO_NAME.search(job) and not job.startswith((archived.LOGS, archived.ARCHIVE)) and Path(job).exists():
+    if _NO_NAME.search(job) and not job.startswith((LOGS, ARCHIVE)) and Path(job).exists():
         raise BadCall(
             f"{job} is a path on this machine, and no training job has such a name.",
             f"Write logs:{job} to read its log lines, or archive:{job} if it is an archive.",
@@ -253,15 +150,6 @@ def archive_source(root: str, arguments: argparse.Namespace) -> ArchiveSource:
 
 #: Where some accounts could not be read, and the rest is there.
 EXIT_SOME_MISSING = 3
-
-
-def add_accounts_options(command: argparse.ArgumentParser) -> None:
-    """--all-accounts and --team, beside --account and --region of all commands."""
-    many = command.add_argument_group("several accounts", "those of [[accounts]] in the settings file")
-    many.add_argument(
-        "--all-accounts", action="store_true", help="all of them; --account and --region leave out others"
-    )
-    many.add_argument("--team", action="append", default=[], metavar="NAME", help="only the accounts of this team")
 
 
 def is_many(arguments: argparse.Namespace) -> bool:
@@ -309,22 +197,6 @@ def missing_documents(missing: Sequence[Missing]) -> list[dict[str, Any]]:
 
 # Whoever means "as much as it takes" leaves the option out.
 _MOST_USD = 1_000_000.0
-
-
-def add_large_log_options(command: argparse.ArgumentParser) -> None:
-    """--aggregate and --max-usd."""
-    large = command.add_argument_group("very large logs")
-    large.add_argument(
-        "--aggregate",
-        action="store_true",
-        help="let CloudWatch Logs Insights aggregate the steps to medians per minute instead of reading every line; AWS "
-        "charges by bytes scanned, and the cost is shown before it starts",
-    )
-    large.add_argument(
-        "--max-usd",
-        metavar="X",
-        help="make no AWS call that would raise the cost above X USD; what is left out is listed",
-    )
 
 
 def checked_limit(arguments: argparse.Namespace) -> float | None:

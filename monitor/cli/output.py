@@ -10,10 +10,9 @@ import argparse
 import csv
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from io import StringIO
-from pathlib import Path
 from typing import IO, Any, TextIO, TypeVar
 
 from rich.cells import cell_len
@@ -27,15 +26,14 @@ from rich.text import Text
 from monitor.archive.document import as_json as as_json
 from monitor.archive.document import as_line as as_line
 from monitor.archive.document import without_trailing_spaces
-from monitor.cli.result_file import check, put
+from monitor.cli.result_file import put
 from monitor.document import Code, Facts, Figure, Finding, Node, Note, Section, shown
 from monitor.document import Column as Column
 from monitor.document import Table as TableNode
-from monitor.errors import BadCall, CannotDo
+from monitor.errors import CannotDo
 from monitor.inert import inert
 from monitor.model import Report
 from monitor.review import Progress
-from monitor.review.archived import LOGS
 from monitor.terminal import drawn, outlets
 from monitor.words import DASH
 
@@ -272,34 +270,6 @@ def bar(share: float, width: int) -> str:
     if not eighths and share > 0:
         eighths = 1
     return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
-
-
-def add_output_options(command: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
-    output = command.add_argument_group("output")
-    output.add_argument("--format", choices=formats, default="text", help="default text, for people")
-    output.add_argument("--output", metavar="FILE", help="write the result to FILE instead of standard output")
-    output.add_argument("--quiet", action="store_true", help="no progress on standard error")
-
-
-def check_output(arguments: argparse.Namespace) -> None:
-    """CannotDo where the file that --output names could not take a result: told before any work is done."""
-    if getattr(arguments, "output", None) is None:
-        return
-    check(arguments.output)
-    for path in _read(arguments):
-        with suppress(OSError, ValueError):
-            if Path(path).expanduser().samefile(arguments.output):
-                raise BadCall(
-                    f"--output {arguments.output} is a file that the command reads.", "Name another file with --output."
-                )
-
-
-def _read(arguments: argparse.Namespace) -> Iterator[str]:
-    """The files that a call names to be read: a result must not take their place."""
-    jobs = [getattr(arguments, "job", None), *getattr(arguments, "more", ()), *getattr(arguments, "jobs", ())]
-    yield from (job.removeprefix(LOGS) for job in jobs if job and job.startswith(LOGS))
-    yield from getattr(arguments, "logs", None) or ()
-    yield from filter(None, (getattr(arguments, name, None) for name in ("rules", "ledger")))
 
 
 def deliver(arguments: argparse.Namespace, result: str | Paper) -> None:

@@ -15,13 +15,9 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from monitor.cli.options import (
-    add_command,
-    add_job_options,
-    add_large_log_options,
-    reviewer_of,
-)
-from monitor.cli.output import add_output_options, as_json, deliver, draw, paper_for, progress
+from monitor.choices import FRAMEWORK_NAMES
+from monitor.cli.options import reviewer_of
+from monitor.cli.output import as_json, deliver, draw, paper_for, progress
 from monitor.diagnose.stakes import usd_per_hour_of_steps
 from monitor.document import Code, Column, Figure, Node, Note, Section, Table
 from monitor.errors import BadCall
@@ -35,7 +31,7 @@ from monitor.predict.outcome import Point, bubble_fraction, schedule_of
 from monitor.predict.parameters import ALIASES_V1, V1, V2, whole_number
 from monitor.predict.pipeline import Schedule
 from monitor.predict.presets import PRESETS, Preset, preset
-from monitor.predict.setup import FRAMEWORK_NAMES, Setup
+from monitor.predict.setup import Setup
 from monitor.review.planning import Plan, advice_of, is_known, plan, plan_document, start_from, start_of
 from monitor.show.plan.words import answer, changed_words, curve_words, script_lines, snippet, to_fit_rows
 from monitor.words import DASH, count, percent, sentence
@@ -217,42 +213,6 @@ def _cut(lane: str, width: int) -> str:
 
 
 _LIST = "list"
-
-
-def add_to(commands: Any) -> None:
-    command = add_command(
-        commands,
-        "plan",
-        "what another model-parallel configuration would do",
-        "Predicts what another model-parallel configuration would do to step time and GPU memory. The start is a "
-        "reviewed job, a published configuration (--preset) or what --set says. Parameters have the library's "
-        "names, or those that scripts use; mp_parameters='{...}' gives several at once. If no name identifies the "
-        "library, SMP v1 is assumed.",
-        (
-            "plan my-training-job --change active_microbatches=4",
-            "plan --preset gpt2-60b --change active_microbatches=4",
-            "plan --set pipeline_parallel_degree=4 --set microbatches=8 --set active_microbatches=2 --change "
-            "active_microbatches=4",
-            "plan --preset list",
-        ),
-    )
-    command.add_argument(
-        "--set", action="append", default=[], metavar="P=V", help="set or correct a parameter of the start; repeatable"
-    )
-    command.add_argument(
-        "--change", action="append", default=[], metavar="P=V", help="a parameter to change; repeatable"
-    )
-    command.add_argument("--preset", metavar="NAME", help="start from a published configuration; list shows them")
-    command.add_argument(
-        "--framework",
-        metavar="LIBRARY",
-        choices=sorted(FRAMEWORK_NAMES),
-        help=f"the library, if no name identifies it: {', '.join(sorted(FRAMEWORK_NAMES))}",
-    )
-    add_job_options(command)
-    add_large_log_options(command)
-    add_output_options(command, ("text", "json", "markdown"))
-    command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

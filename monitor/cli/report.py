@@ -6,21 +6,13 @@ from __future__ import annotations
 import argparse
 import sys
 from datetime import UTC, datetime
-from typing import Any
 
 from rich.console import Console
 
 from monitor.archive.document import report_document
 from monitor.aws.calls import metered
-from monitor.cli.options import (
-    add_command,
-    add_job_options,
-    add_large_log_options,
-    add_profiler_options,
-    checked_limit,
-    reviewer_of,
-)
-from monitor.cli.output import add_output_options, as_json, deliver, draw, paper_for, progress
+from monitor.cli.options import checked_limit, reviewer_of
+from monitor.cli.output import as_json, deliver, draw, paper_for, progress
 from monitor.errors import BadCall
 from monitor.export.layout import html, markdown, report_tree
 from monitor.model import Report
@@ -29,26 +21,6 @@ from monitor.review.muted import mutes, with_mutes
 
 def print_report(report: Report, paper: Console) -> None:
     draw(report_tree(report), paper)
-
-
-def add_to(commands: Any) -> None:
-    command = add_command(
-        commands,
-        "report",
-        "review one job",
-        "Reviews one job, running or finished: where its time went, what stands out and what to change.",
-        (
-            "report my-training-job",
-            "report my-training-job --format html --output report.html",
-            "report logs:./algo-1.log",
-            "report archive:./trainwatch-archive/my-training-job --format json",
-        ),
-    )
-    add_job_options(command)
-    add_profiler_options(command)
-    add_large_log_options(command)
-    add_output_options(command, ("text", "json", "markdown", "html"))
-    command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

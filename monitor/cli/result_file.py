@@ -4,6 +4,7 @@ device that takes text (``/dev/null``, ``/dev/stdout``, ``>(gzip > report.gz)``)
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import os
 import re
@@ -15,7 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from monitor.errors import CannotDo
+from monitor.choices import LOGS
+from monitor.errors import BadCall, CannotDo
 
 try:
     import fcntl
@@ -31,6 +33,27 @@ _KINDS = {
 _OWN = re.compile(r"/dev/(?P<name>stdout|stderr)|(?:/dev|/proc/self)/fd/(?P<number>\d{1,9})")
 # No write takes so long; and with no locks to ask, a day.
 _LEFT_S, _LEFT_UNASKED_S = 600.0, 86_400.0
+
+
+def check_output(arguments: argparse.Namespace) -> None:
+    """CannotDo where the file that --output names could not take a result: told before any work is done."""
+    if getattr(arguments, "output", None) is None:
+        return
+    check(arguments.output)
+    for path in _read(arguments):
+        with suppress(OSError, ValueError):
+            if Path(path).expanduser().samefile(arguments.output):
+                raise BadCall(
+                    f"--output {arguments.output} is a file that the command reads.", "Name another file with --output."
+                )
+
+
+def _read(arguments: argparse.Namespace) -> Iterator[str]:
+    """The files that a call names to be read: a result must not take their place."""
+    jobs = [getattr(arguments, "job", None), *getattr(arguments, "more", ()), *getattr(arguments, "jobs", ())]
+    yield from (job.removeprefix(LOGS) for job in jobs if job and job.startswith(LOGS))
+    yield from getattr(arguments, "logs", None) or ()
+    yield from filter(None, (getattr(arguments, name, None) for name in ("rules", "ledger")))
 
 
 def check(name: str) -> None:

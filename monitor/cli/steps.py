@@ -12,18 +12,8 @@ import pandas as pd
 from rich.padding import Padding
 from rich.text import Text
 
-from monitor.cli.options import add_command, add_job_options, reviewer_of
-from monitor.cli.output import (
-    Column,
-    Paper,
-    add_output_options,
-    as_json,
-    deliver,
-    paper_for,
-    progress,
-    table,
-    tell_damage,
-)
+from monitor.cli.options import reviewer_of
+from monitor.cli.output import Column, Paper, as_json, deliver, paper_for, progress, table, tell_damage
 from monitor.diagnose.words.step_readings import explained, reading_words
 from monitor.errors import BadCall, NoData
 from monitor.export.tables import steps_csv, steps_table
@@ -43,29 +33,6 @@ _COLUMNS = (
     Column("KIND", goes=5),
     Column("LINE", goes=4, right=True),
 )
-
-
-def add_to(commands: Any) -> None:
-    command = add_command(
-        commands,
-        "steps",
-        "the step reports of one job",
-        "Prints the step reports behind a review, a row for each that a rank (or node) logged.",
-        (
-            "steps my-training-job",
-            "steps my-training-job --format csv --output steps.csv",
-            "steps my-training-job --explain",
-            r"steps --logs ./algo-1.log --step-regex 'it (?P<step>\d+) took (?P<time_s>[\d.]+)'",
-        ),
-    )
-    add_job_options(command)
-    add_output_options(command, ("text", "csv", "json"))
-    command.add_argument(
-        "--explain",
-        action="store_true",
-        help="show the first lines of each log format and how every figure of them was come by",
-    )
-    command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

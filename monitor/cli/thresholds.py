@@ -9,12 +9,11 @@ from typing import Any
 
 from rich.text import Text
 
-from monitor.alert.conditions import SEVERITIES, Rule
+from monitor.alert.conditions import Rule
 from monitor.alert.delivery import check
 from monitor.alert.rules import add, remove, saved, saved_file
 from monitor.alert.sinks.names import sink_of
-from monitor.cli.options import add_command
-from monitor.cli.output import Column, Paper, add_output_options, as_json, deliver, paper_for, table
+from monitor.cli.output import Column, Paper, as_json, deliver, paper_for, table
 from monitor.errors import BadCall
 
 _ACTIONS = ("list", "add", "remove")
@@ -25,32 +24,6 @@ _COLUMNS = (
     Column("NOTIFY", goes=2, wraps=True, below=True),
 )
 _EXAMPLE = 'For example: thresholds add idle "gpu_utilization < 40% for 10 min".'
-
-
-def add_to(commands: Any) -> None:
-    command = add_command(
-        commands,
-        "thresholds",
-        "list, add or remove saved thresholds",
-        "Saved thresholds: alert checks them where no others are given, and the dashboard draws them.",
-        (
-            "thresholds",
-            'thresholds add idle "gpu_utilization < 40% for 10 min"',
-            'thresholds add stalled "seconds_since_last_step > 15 min" --severity critical',
-            "thresholds remove idle",
-        ),
-        usage="thresholds [list|add NAME EXPR|remove NAME] [options]",
-    )
-    command.add_argument("action", nargs="?", default="list", metavar="list|add|remove", help="list is the default")
-    command.add_argument("words", nargs="*", metavar="NAME EXPR", help="a name, and the condition in quotes")
-    command.add_argument(
-        "--severity", choices=SEVERITIES, default="warning", help="of the added threshold (default warning)"
-    )
-    command.add_argument(
-        "--notify", action="append", default=[], metavar="SINK", help="where to send alerts; repeatable"
-    )
-    add_output_options(command, ("text", "json"))
-    command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

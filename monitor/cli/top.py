@@ -9,21 +9,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from monitor.charts.sparkline import sparkline
-from monitor.cli.options import (
-    account_source,
-    add_account_options,
-    add_archive_option,
-    add_cache_option,
-    add_command,
-    add_query_options,
-    archive_source,
-    chosen_cache,
-    query_of,
-    source_of,
-)
+from monitor.cli.options import account_source, archive_source, chosen_cache, query_of, source_of
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.stakes import stakes_usd
 from monitor.diagnose.verdict import Level, by_urgency, judge, mean_of, place_of
@@ -37,24 +25,6 @@ from monitor.review.archived import Source
 from monitor.review.log_lines import LogWatch
 from monitor.settings import read
 from monitor.words import DASH, step_seconds, usd
-
-
-def add_to(commands: Any) -> None:
-    command = add_command(
-        commands,
-        "top",
-        "the jobs in this terminal, live",
-        "Shows the newest jobs in this terminal, worst first, each with its verdict and its GPU over time. Enter opens one: "
-        "its report, and its log, which follows. Keys: arrows or j and k, Enter, Escape, l for a larger log, Tab, s to sort "
-        "again, q to quit.",
-        ("top", "top my-training-job", "top --status running --name-contains llama"),
-    )
-    command.add_argument("job", nargs="?", metavar="JOB", help="open this job: a name, logs:PATH, or archive:PATH")
-    add_query_options(command, 50)
-    add_archive_option(command, "show the jobs of this archive instead of the account's")
-    add_cache_option(command)
-    add_account_options(command)
-    command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from monitor.choices import Framework
 from monitor.diagnose.rulebook import Case
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.words.devices import everywhere, left_out, span, spread
@@ -17,7 +18,7 @@ from monitor.predict.memory import memory_change
 from monitor.predict.outcome import Outcome, differences
 from monitor.predict.parameters import OTHER_NAMES, plain_name
 from monitor.predict.problems.rules import refused
-from monitor.predict.setup import Framework, Setup, changed
+from monitor.predict.setup import Setup, changed
 from monitor.predict.spread import promise_words
 from monitor.words import percent
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from monitor.choices import FRAMEWORK_NAMES
 from monitor.diagnose.advised import CHECKPOINTING, SHARD_OPTIMIZER, sound
 from monitor.model import Confidence, Evidence, Finding, Recommendation
 from monitor.predict.layout import sharding_of
@@ -14,7 +15,7 @@ from monitor.predict.memory import MemoryChange
 from monitor.predict.outcome import outcome, what_if
 from monitor.predict.problems.libraries import Problem
 from monitor.predict.problems.rules import UNKNOWN
-from monitor.predict.setup import FRAMEWORK_NAMES, Setup, changed
+from monitor.predict.setup import Setup, changed
 
 _TITLES: Mapping[str, str] = {
     "batch-not-divisible": "Batch not divisible by microbatches",

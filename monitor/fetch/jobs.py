@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from monitor.aws.calls import Pagination, side_by_side
-from monitor.aws.clients import Clients
 from monitor.aws.errors import is_damaged
 from monitor.errors import BadCall, CannotDo, NoCredentials, NoData, NoSuchJob, Throttled, TrainwatchError, Unreachable
 from monitor.fetch.configuration import MP_PARAMETERS, configuration, launcher, library_of, masked_texts, smp_version
@@ -33,6 +32,9 @@ from monitor.model import (
     ProfilerOutput,
     Transition,
 )
+
+if TYPE_CHECKING:
+    from monitor.aws.clients import Clients
 
 #: Clusters that are known to train have some ten thousand.
 MOST_INSTANCES = 100_000
@@ -388,7 +390,7 @@ def _searched(clients: Clients, query: JobQuery) -> Found:
             break
         page = [summary_of(row["TrainingJob"]) for row in answer.get("Results", ()) if row.get("TrainingJob")]
         looked += len(page)
-        jobs += [job for job in page if matches(job, query)]
+        jobs += [job for job in page if query.takes(job)]
         token = following
         if token is None:
             break
@@ -418,21 +420,6 @@ def _filters(query: JobQuery) -> list[dict[str, str]]:
     return filters
 
 
-def matches(job: JobSummary, query: JobQuery) -> bool:
-    """Whether a job is one that is asked for, by what is known of it."""
-    after, before = query.created_after, query.created_before
-    key, equals, text = (query.tag or "").partition("=")
-    key, text = key.strip(), text.strip()
-    return (
-        (not query.status or job.status == query.status)
-        and (query.name_contains or "") in job.name
-        and (after is None or _created(job) >= after)
-        and (before is None or _created(job) < before)
-        and (query.instance_type or "") in (job.instance_type or "")
-        and (not key or ((told := job.tag(key)) is not None and (not equals or told == text)))
-    )
-
-
 def summary_of(answer: Mapping[str, Any]) -> JobSummary:
     """A row of the list, from all that is told of a job."""
     groups = instance_groups(answer)
@@ -459,7 +446,7 @@ def _listed(clients: Clients, query: JobQuery, refused: TrainwatchError) -> Foun
         ) from refused
     # One more than asked for tells whether there are more.
     rows = list_jobs(clients, replace(query, limit=query.limit + 1))
-    rows = tuple(row for row in rows if matches(row, query))
+    rows = tuple(row for row in rows if query.takes(row))
     without = "instance types, tags and the figures of running jobs are only known for reviewed jobs"
     gap = replace(gap_of("job", refused), why=f"{refused.message.rstrip('.')}: {without}.", transient=True)
     return Found(rows[: query.limit], len(rows) > query.limit, (gap,))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import pandas as pd
@@ -21,6 +21,9 @@ from monitor.parse.recognise import RawRows
 
 if TYPE_CHECKING:
     from monitor.aws.clients import Clients
+
+# Of a job of which nobody tells when it was made.
+_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,20 @@ class JobQuery:
     """``key`` or ``key=value``."""
     modified_after: datetime | None = None
     """Only what has changed since: a list that was read before is brought up to date by it."""
+
+    def takes(self, job: JobSummary) -> bool:
+        """Whether a job is one that is asked for, by what is known of it."""
+        created = job.created or _BEGINNING
+        key, equals, text = (self.tag or "").partition("=")
+        key, text = key.strip(), text.strip()
+        return (
+            (not self.status or job.status == self.status)
+            and (self.name_contains or "") in job.name
+            and (self.created_after is None or created >= self.created_after)
+            and (self.created_before is None or created < self.created_before)
+            and (self.instance_type or "") in (job.instance_type or "")
+            and (not key or ((told := job.tag(key)) is not None and (not equals or told == text)))
+        )
 
 
 @dataclass(frozen=True, slots=True)

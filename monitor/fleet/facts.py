@@ -337,8 +337,6 @@ def _instant(value: Any) -> datetime | None:
     return datetime.fromisoformat(value) if isinstance(value, str) else value
 
 
-#: What a report may be by.
-BY = ("team", "project", "account")
 TEAM_TAG, PROJECT_TAG = "team", "project"
 #: Whose jobs are that no tag and no account names an owner of.
 UNTAGGED = "untagged"

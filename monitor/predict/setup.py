@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
+from monitor.choices import FRAMEWORK_NAMES, Framework
 from monitor.model import Job, Parameter
 from monitor.predict.parameters import (
     ALIASES_V1,
@@ -29,18 +30,6 @@ from monitor.predict.parameters import (
     whole_number,
     yes_or_no,
 )
-
-Framework = Literal["smp1", "smp2", "fsdp", "deepspeed", "megatron", "ddp"]
-
-#: As they are called in sentences.
-FRAMEWORK_NAMES: Mapping[str, str] = {
-    "smp1": "SMP v1",
-    "smp2": "SMP v2",
-    "fsdp": "FSDP",
-    "deepspeed": "DeepSpeed",
-    "megatron": "Megatron-LM",
-    "ddp": "DDP",
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from monitor.accounts import AccountRegion
 from monitor.aws.calls import begin
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
-from monitor.fetch.jobs import matches
 from monitor.fetch.source import Found, JobQuery
 from monitor.model import Gap, JobSummary
 from monitor.review.archived import Source
@@ -194,7 +193,7 @@ def _merged(before: Found, changed: Found, query: JobQuery) -> Found:
     """The list with what has changed in the place of what it was."""
     jobs = {(job.name, job.created): job for job in (*before.jobs, *changed.jobs)}
     rows = sorted(jobs.values(), key=lambda job: job.created or _BEGINNING, reverse=True)
-    rows = [job for job in rows if matches(job, query)]
+    rows = [job for job in rows if query.takes(job)]
     return Found(tuple(rows[: query.limit]), before.more or len(rows) > query.limit, changed.gaps)
 
 

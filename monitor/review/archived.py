@@ -14,6 +14,7 @@ from monitor.archive.layout import RUNS
 from monitor.archive.reading import Archive, Archived, Manifest
 from monitor.archive.store import Store, no_archive, opened
 from monitor.aws.calls import side_by_side
+from monitor.choices import ARCHIVE, LOGS
 from monitor.errors import BadCall, NoData
 from monitor.fetch.files.source import FilesSource, shown
 from monitor.fetch.source import Found, JobQuery, JobSource, PageSource
@@ -157,10 +158,6 @@ def summary(row: Row) -> JobSummary:
 def instant_of(text: str | None) -> datetime | None:
     """A time of a row."""
     return None if text is None else datetime.fromisoformat(text)
-
-
-LOGS = "logs:"
-ARCHIVE = "archive:"
 
 
 def source_of(

@@ -29,8 +29,9 @@ from monitor.archive.fleet_parts import UNFINISHED, FactStore, days_of
 from monitor.archive.layout import RUNS, to_frame, to_rows
 from monitor.archive.store import Store
 from monitor.aws.calls import side_by_side
+from monitor.choices import BY
 from monitor.errors import NoData
-from monitor.fleet.facts import BY, NO_ACCOUNT, UNTAGGED, USES, JobFacts, Member, Only, Owners, facts_of
+from monitor.fleet.facts import NO_ACCOUNT, UNTAGGED, USES, JobFacts, Member, Only, Owners, facts_of
 from monitor.fleet.report import FleetReport
 from monitor.fleet.summing import BEFORE, fleet_report
 from monitor.fleet.window import Window

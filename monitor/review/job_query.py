@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
+from monitor.choices import STATUSES
 from monitor.errors import BadCall
 from monitor.fetch.source import JobQuery
 
-STATUSES = ("InProgress", "Completed", "Failed", "Stopping", "Stopped")
 _UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from monitor.archive.document import SCHEMA, finding_document, json_types
+from monitor.choices import Framework
 from monitor.diagnose.setup_findings import Measure, findings_of, measures
 from monitor.fetch import instance_types
 from monitor.model import Finding, Report
@@ -21,7 +22,7 @@ from monitor.predict.outcome import Advised, Outcome, Point, advised_window, cur
 from monitor.predict.parameters import ALIASES_V1, INTERNAL_V1, V1, V2
 from monitor.predict.presets import Preset
 from monitor.predict.problems.rules import problems_of, senseless_values_of, unknowns_of
-from monitor.predict.setup import Framework, Known, Setup, changed, setup_from, setup_of
+from monitor.predict.setup import Known, Setup, changed, setup_from, setup_of
 
 #: Of every step time that a plan gives.
 MODEL_BASED = "Step times are model-based, not measured."

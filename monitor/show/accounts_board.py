@@ -16,6 +16,7 @@ from monitor import settings, words
 from monitor.accounts import AccountRegion, chosen
 from monitor.archive.cache import KeptVerdict as Kept
 from monitor.archive.cache import user_cache
+from monitor.choices import STATUSES
 from monitor.diagnose.headline import status_word
 from monitor.errors import TrainwatchError
 from monitor.review.across import Across, AcrossSnapshot, Missing, Placed
@@ -23,7 +24,7 @@ from monitor.show import address, data
 from monitor.show.drawing import csv_button
 from monitor.show.grid import Column, Row, show_grid
 from monitor.show.job.header import Figure
-from monitor.show.jobs.query import STATUSES, show_clear, show_jobs_figures, show_status
+from monitor.show.jobs.query import show_clear, show_jobs_figures, show_status
 from monitor.show.jobs.table import instances_words
 from monitor.show.pace import IDLE, WAITING, Pace
 from monitor.show.shell import JOB_PAGE, JOBS_PAGE

@@ -14,9 +14,10 @@ import streamlit as st
 from streamlit import column_config as config
 
 from monitor.charts.fleet import owners_bars, owners_frame, weeks_bars, weeks_frame
+from monitor.choices import BY
 from monitor.diagnose.headline import status_word
 from monitor.fleet import window as windows
-from monitor.fleet.facts import BY, DEFINITIONS, USES, WASTE, Use
+from monitor.fleet.facts import DEFINITIONS, USES, WASTE, Use
 from monitor.fleet.sections import amount, cause_words, hours
 from monitor.fleet.window import Window
 from monitor.installed import PROGRAM

@@ -13,7 +13,7 @@ import pytest
 
 from monitor.accounts import AccountRegion
 from monitor.aws.clients import Clients
-from monitor.cli.main import parser
+from monitor.cli.grammar import parser
 from monitor.fetch import account as account_room
 from monitor.fetch.account import AwsSource
 from monitor.settings import read

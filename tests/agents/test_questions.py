@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from monitor.cli.main import parser
+from monitor.cli.grammar import parser
 from monitor.demo.account import Account
 from tests.agents.conftest import Agent
 
@@ -64,4 +64,4 @@ def test_the_hosts_of_the_page_start_the_command() -> None:
     lines = re.findall(r"^\w+ mcp add trainwatch -- (.*)$", PAGE, re.MULTILINE)
     for argv in [[each["command"], *each["args"]] for each in servers] + [shlex.split(line) for line in lines]:
         assert argv[0] == "trainwatch"
-        assert parser().parse_args(argv[1:]).run.__module__ == "monitor.cli.mcp"
+        assert parser().parse_args(argv[1:]).command == "mcp"

@@ -17,8 +17,7 @@ from monitor.alert.delivery import deliver, key_of
 from monitor.alert.ledger import Ledger
 from monitor.alert.message import Message, id_of
 from monitor.alert.sinks import NotSent, sender, slack_sink, sns_sink
-from monitor.alert.sinks.names import Sink, sink_of
-from monitor.alert.sinks.posting import address_of
+from monitor.alert.sinks.names import Sink, address_of, sink_of
 from monitor.errors import BadCall
 from tests.alert.receiver import Receiver, receiving
 

@@ -21,8 +21,8 @@ from monitor.archive.layout import TABLES
 from monitor.archive.reading import Archived
 from monitor.archive.store import FolderStore
 from monitor.archive.writing import Labels, write
+from monitor.cli.grammar import parser
 from monitor.cli.job_lists import ranked
-from monitor.cli.main import parser
 from monitor.model import Gap, Job, Report
 from monitor.review import Reviewer, Watch
 from monitor.review.archived import ArchiveSource

@@ -15,7 +15,8 @@ import pytest
 from benchmarks.hostile.account import NAME, START, OneJob, answer
 from monitor.cli import alarms, archive, compare, dashboard, jobs, mcp, nightly, options, top
 from monitor.cli import demo as demo_command
-from monitor.cli.main import main, parser
+from monitor.cli.grammar import parser
+from monitor.cli.main import main
 from monitor.errors import NotAllowed
 from monitor.fetch.source import JobQuery
 from monitor.model import JobSummary

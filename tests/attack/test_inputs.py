@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks.hostile.account import NAME
-from monitor.cli.main import parser
+from monitor.cli.grammar import parser
 from tests.attack.calls import CROSSED, HALF, PRINTING, STEPS, a_call_of, one_sentence, ran
 
 

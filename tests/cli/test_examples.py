@@ -23,7 +23,8 @@ from benchmarks.account import Account as Exported
 from benchmarks.account import Job
 from benchmarks.account.exported import export
 from monitor.cli import alert_across, dashboard, demo, jobs, mcp, top
-from monitor.cli.main import main, parser
+from monitor.cli.grammar import parser
+from monitor.cli.main import main
 from monitor.demo.account import Account
 from monitor.fetch.account import AwsSource
 from monitor.fetch.source import Found, JobQuery

@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ import pytest
 from monitor.alert.conditions import parse
 from monitor.archive.cache import Verdicts
 from monitor.cli import jobs
+from monitor.cli.grammar import parser
 from monitor.cli.job_lists import watch
-from monitor.cli.main import main, parser
+from monitor.cli.main import main
 from monitor.demo.account import Account
 from monitor.errors import CannotDo
 from tests.builders import report
@@ -156,7 +158,7 @@ def test_help_has_no_marks_and_its_examples_are_read(name: str, monkeypatch: pyt
         if argv[-1] == "--help":
             continue
         arguments = parser().parse_args(argv)
-        assert callable(arguments.run)
+        assert callable(import_module(f"monitor.cli.{arguments.command}").run)
         for text in getattr(arguments, "when", []):
             assert parse(text)
         if argv[:2] == ["thresholds", "add"]:

@@ -145,16 +145,6 @@ review(logs=sys.argv[1])
 assert not {"boto3", "streamlit", "altair"} & set(sys.modules)
 """
 
-_COMMANDS = """
-import sys
-import monitor.cli.main
-assert not {"streamlit", "altair", "duckdb", "scipy.stats", "textual"} & set(sys.modules)
-"""
-
-
-def test_a_command_starts_without_what_only_some_need() -> None:
-    subprocess.run([sys.executable, "-c", _COMMANDS], cwd=Path(SMP).parents[3], check=True)
-
 
 def test_importing_the_package_imports_nothing_large() -> None:
     subprocess.run([sys.executable, "-c", _LIGHT, SMP], cwd=Path(SMP).parents[3], check=True)

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from monitor.cli import result_file
-from monitor.cli.main import main, parser
+from monitor.cli.grammar import parser
+from monitor.cli.main import main
 from monitor.errors import CannotDo
 from tests.cli.commands import LOGS, SMP, ran
 

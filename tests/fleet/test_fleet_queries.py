@@ -11,7 +11,8 @@ from hypothesis import settings as with_settings
 
 from monitor.accounts import Account
 from monitor.archive.fleet_parts import FactStore
-from monitor.fleet.facts import BY, JobFacts
+from monitor.choices import BY
+from monitor.fleet.facts import JobFacts
 from monitor.fleet.summing import fleet_report
 from monitor.fleet.window import Window
 from monitor.review.fleet_facts import FleetDatabase, owners_of

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from monitor.alert.conditions import Rule, RuleSeverity, Threshold
+from monitor.alert.conditions import Rule, Threshold
 from monitor.alert.message import SCHEMA
 from monitor.aws.calls import Pagination
+from monitor.choices import RuleSeverity
 from monitor.errors import CannotDo, Throttled
 
 if TYPE_CHECKING:

@@ -1,7 +1,9 @@
-"""Where alerts go: a sink as written on the command line or in a rule, checked and parsed; nothing is sent here."""
+"""Where alerts go: a sink as written on the command line or in a rule, checked and parsed, and its address, which may be a secret
+kept in the environment or a file; nothing is sent here."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from dataclasses import dataclass
@@ -11,6 +13,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from monitor.errors import BadCall
+from monitor.settings import expanded
 
 SinkKind = Literal["stdout", "sns", "slack", "webhook", "exec"]
 _KINDS = ("stdout", "sns", "slack", "webhook", "exec")
@@ -165,3 +168,26 @@ def _can_be_asked(text: str) -> bool:
     except (requests.RequestException, ValueError):
         return False
     return True
+
+
+def address_of(sink: Sink) -> str:
+    """The address itself. BadCall says where it should have been, and never what it is."""
+    if not sink.held_in:
+        return sink.target
+    if sink.held_in == "env":
+        found = os.environ.get(sink.target, "")
+        where = f"The environment variable {sink.target}"
+    else:
+        where = f"The file {sink.target}"
+        try:
+            found = expanded(sink.target).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is no text"
+            raise BadCall(
+                f"{where} of {sink.kind}:file cannot be read: {why}.", "Check its path and its permissions."
+            ) from None
+    if not found.strip():
+        raise BadCall(f"{where} is empty or not set.", f"{sink.shown} needs the address in it.")
+    if wrong := address_trouble(found.strip()):
+        raise BadCall(f"{where} holds no address: {wrong}.", f"{sink.shown} needs one that begins with https://.")
+    return found.strip()

@@ -1,17 +1,12 @@
-"""One HTTP POST of JSON to an address that may be a secret kept in the environment or a file, and what its answer means for
-trying again."""
+"""One HTTP POST of JSON, and what its answer means for trying again."""
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import requests
 
 from monitor.alert.sinks import NotSent, Refused
-from monitor.alert.sinks.names import Sink, address_trouble
-from monitor.errors import BadCall
-from monitor.settings import expanded
 
 CONNECT_S, ANSWER_S = 5.0, 10.0
 # The receiver may well take the same a little later.
@@ -65,26 +60,3 @@ def _judge(answer: requests.Response) -> None:
 def _wait_s(answer: requests.Response) -> float:
     told = answer.headers.get("Retry-After", "")
     return min(float(told), _LONGEST_WAIT_S) if told.isdecimal() else 0.0
-
-
-def address_of(sink: Sink) -> str:
-    """The address itself. BadCall says where it should have been, and never what it is."""
-    if not sink.held_in:
-        return sink.target
-    if sink.held_in == "env":
-        found = os.environ.get(sink.target, "")
-        where = f"The environment variable {sink.target}"
-    else:
-        where = f"The file {sink.target}"
-        try:
-            found = expanded(sink.target).read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is no text"
-            raise BadCall(
-                f"{where} of {sink.kind}:file cannot be read: {why}.", "Check its path and its permissions."
-            ) from None
-    if not found.strip():
-        raise BadCall(f"{where} is empty or not set.", f"{sink.shown} needs the address in it.")
-    if wrong := address_trouble(found.strip()):
-        raise BadCall(f"{where} holds no address: {wrong}.", f"{sink.shown} needs one that begins with https://.")
-    return found.strip()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from monitor.alert.message import Message
-from monitor.alert.sinks.names import Sink
-from monitor.alert.sinks.posting import address_of, post
+from monitor.alert.sinks.names import Sink, address_of
+from monitor.alert.sinks.posting import post
 
 # Slack takes 3,000 characters in one block.
 _LONGEST = 2800

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from monitor.alert.message import Message
-from monitor.alert.sinks.names import Sink
-from monitor.alert.sinks.posting import address_of, post
+from monitor.alert.sinks.names import Sink, address_of
+from monitor.alert.sinks.posting import post
 
 
 def send(message: Message, sink: Sink) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from monitor.choices import FRAMEWORK_NAMES, Framework
 from monitor.diagnose.advised import (
     LEAST_GAIN_PCT,
     Option,
@@ -26,7 +27,7 @@ from monitor.model import Finding, Recommendation
 from monitor.predict.layout import in_half_precision, shape_of, sharding_of
 from monitor.predict.memory import GIB
 from monitor.predict.outcome import Outcome, what_if
-from monitor.predict.setup import FRAMEWORK_NAMES, Framework, Setup, changed
+from monitor.predict.setup import Setup, changed
 from monitor.words import count, percent
 
 #: A gain that is worth a change by itself.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from monitor.choices import FRAMEWORK_NAMES
 from monitor.diagnose.advised import (
     GROUP_IN_NODE,
     SHARD_OPTIMIZER,
@@ -21,7 +22,6 @@ from monitor.diagnose.rulebook import Case, rule
 from monitor.model import Finding, Recommendation
 from monitor.predict.layout import sharding_of
 from monitor.predict.outcome import Outcome, what_if
-from monitor.predict.setup import FRAMEWORK_NAMES
 from monitor.words import percent
 
 # Below this many parameters the optimizer's state is small beside what else there is (AWS's guide).

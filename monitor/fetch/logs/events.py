@@ -16,12 +16,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from monitor.aws.calls import Pagination
-from monitor.aws.clients import Clients
 from monitor.errors import BadCall, NoData
 from monitor.model import Gap, Job, LogAsk, LogLine, LogSpan
+
+if TYPE_CHECKING:
+    from monitor.aws.clients import Clients
 
 GROUP = "/aws/sagemaker/TrainingJobs"
 _STREAM = re.compile(r"/algo-(?P<number>\d+)(?:-(?P<epoch>\d+))?$")

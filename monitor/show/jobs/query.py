@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import streamlit as st
 
+from monitor.choices import STATUSES
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.stakes import stakes_usd, total_usd
 from monitor.diagnose.words.report import OVERHEAD_MEANS, RECOVERABLE_MEANS
@@ -24,7 +25,6 @@ from monitor.show.shell import JOB_PAGE
 from monitor.show.trouble import calm
 from monitor.words import DASH, count, usd
 
-STATUSES = ("InProgress", "Completed", "Failed", "Stopping", "Stopped")
 #: As the address has them, and as they are read.
 SPANS = {
     "1h": ("the last hour", timedelta(hours=1)),

@@ -29,12 +29,13 @@ from monitor.charts.plan import (
     step_time_curve,
     until_pct,
 )
+from monitor.choices import FRAMEWORK_NAMES
 from monitor.diagnose.stakes import usd_per_hour_of_steps
 from monitor.model import Report
 from monitor.predict.memory import modelled
 from monitor.predict.outcome import schedule_of
 from monitor.predict.presets import preset
-from monitor.predict.setup import FRAMEWORK_NAMES, Setup, changed
+from monitor.predict.setup import Setup, changed
 from monitor.review.planning import Plan, advice_of, plan, start_from, start_of
 from monitor.show.drawing import draw_frames
 from monitor.show.job.findings import show_problem

@@ -18,9 +18,10 @@ from typing import Any, Literal, cast
 
 import streamlit as st
 
+from monitor.choices import FRAMEWORK_NAMES, Framework
 from monitor.predict.parameters import ALIASES_V1, CANONICAL, OTHER_NAMES, whole_number, yes_or_no
 from monitor.predict.presets import PRESETS, preset
-from monitor.predict.setup import FRAMEWORK_NAMES, Framework, Known, Setup
+from monitor.predict.setup import Known, Setup
 from monitor.show import address, data
 from monitor.show.job_choice import choose_job, show_newest
 from monitor.show.shell import JOB_PAGE, show_link

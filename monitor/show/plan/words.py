@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from monitor.choices import FRAMEWORK_NAMES
 from monitor.model import Finding
 from monitor.predict.distribution import of_the_script, place_in_script
 from monitor.predict.layout import SHAPE, missing_of_layout
 from monitor.predict.outcome import Outcome, what_if
-from monitor.predict.setup import FRAMEWORK_NAMES, Setup
+from monitor.predict.setup import Setup
 from monitor.predict.spread import promise_words, weakest
 from monitor.review.planning import Plan
 from monitor.words import DASH, count, percent, sentence, signed, step_seconds, usd

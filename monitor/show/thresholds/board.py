@@ -11,13 +11,14 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
-from monitor.alert.conditions import SEVERITIES, Found, Rule, RuleSeverity, Threshold, name_of, parse
+from monitor.alert.conditions import Found, Rule, Threshold, name_of, parse
 from monitor.alert.delivery import undelivered
 from monitor.alert.evaluate import figure, judge
 from monitor.alert.history import backtest
 from monitor.alert.ledger import ASIDE_KEPT_S, SetAside, ledger_file
 from monitor.alert.rules import add, free_name, remove
 from monitor.alert.sinks.names import sink_of
+from monitor.choices import SEVERITIES, RuleSeverity
 from monitor.errors import BadCall, CannotDo, TrainwatchError
 from monitor.installed import PROGRAM
 from monitor.model import Report

@@ -17,10 +17,11 @@ import pandas as pd
 import streamlit as st
 
 from monitor import settings
-from monitor.alert.conditions import MEASURES, Rule, RuleSeverity, Threshold, name_of
+from monitor.alert.conditions import MEASURES, Rule, Threshold, name_of
 from monitor.alert.evaluate import Held, Verdict, held, judge, value_words, when_words
 from monitor.alert.rules import saved
 from monitor.charts.elements import Span, cut
+from monitor.choices import RuleSeverity
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, TrainwatchError
 from monitor.installed import PROGRAM
