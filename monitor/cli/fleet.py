@@ -25,7 +25,7 @@ from monitor.alert.delivery import deliver as deliver_to
 from monitor.alert.ledger import Ledger, durable, ledger_file
 from monitor.archive.store import no_jobs, store_of
 from monitor.cli.alert_text import not_sent, refusals
-from monitor.cli.grammar.fleet import ENGINES
+from monitor.cli.grammar.keeping import ENGINES
 from monitor.cli.options import split
 from monitor.cli.output import Paper, as_json, deliver, paper_for, progress, table
 from monitor.errors import BadCall, CannotDo, NoData

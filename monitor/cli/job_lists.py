@@ -21,7 +21,7 @@ from monitor.accounts import AccountRegion
 from monitor.archive.cache import Cache
 from monitor.archive.cache import KeptVerdict as Kept
 from monitor.archive.document import SCHEMA, json_types
-from monitor.cli.grammar.jobs import SHORTEST_S
+from monitor.cli.grammar.reviewing import SHORTEST_S
 from monitor.cli.options import archive_source, seconds_of
 from monitor.cli.output import Column, Paper, as_json, as_line, csv_text, deliver, on_screen, paper_for, progress, table
 from monitor.diagnose.headline import status_word

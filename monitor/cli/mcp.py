@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from monitor.choices import HERE
-from monitor.cli.grammar.mcp import MOST_USD
+from monitor.cli.grammar.keeping import MOST_USD
 from monitor.cli.options import account_source, checked_limit, chosen_cache
 from monitor.errors import BadCall, CannotDo
 from monitor.serve import check, is_this_machine_alone

@@ -250,9 +250,9 @@ def between_means(steps: Floats, times: Floats, means: Floats) -> Floats:
     begun = steps[0] if times[0] == means[0] else min(steps[0], 0.0)
     count = steps - begun + 1
     total, unit_s = means * count, last_digit(means)
-    since = np.diff(total, prepend=np.nan) / np.diff(steps, prepend=np.nan)
-    told = np.diff(total, prepend=np.nan) >= _TICKS * unit_s * count
-    return np.where(told, since, means)
+    spent, done = np.diff(total, prepend=np.nan), np.diff(steps, prepend=np.nan)
+    told = (spent >= _TICKS * unit_s * count) & (done > 0)
+    return np.where(told, spent / np.where(told, done, 1.0), means)
 
 
 def are_of_few(times: Floats, since: Floats) -> bool:

@@ -1,4 +1,4 @@
-"""The whole grammar of the command line, one file per command: what may be typed, and its help.
+"""The whole grammar of the command line, what may be typed, and its help.
 
 Nothing here imports what a command works with, so that help, a version and an error in a call are there at once.
 """
@@ -8,45 +8,28 @@ from __future__ import annotations
 import argparse
 
 from monitor import __version__
-from monitor.cli.grammar import (
-    alarms,
-    alert,
-    archive,
-    compare,
-    completion,
-    dashboard,
-    demo,
-    fleet,
-    jobs,
-    mcp,
-    nightly,
-    plan,
-    report,
-    steps,
-    thresholds,
-    top,
-)
+from monitor.cli.grammar import alerting, keeping, reviewing
 from monitor.cli.grammar.options import Formatter
 from monitor.installed import COMMAND, PROGRAM
 
-# In the order of the help; each is carried out by the file of the same name in ``monitor.cli``.
+# In the order of the help; each is carried out by the file of that name in ``monitor.cli``.
 _COMMANDS = (
-    jobs,
-    top,
-    report,
-    steps,
-    compare,
-    alert,
-    thresholds,
-    alarms,
-    plan,
-    archive,
-    fleet,
-    nightly,
-    dashboard,
-    demo,
-    mcp,
-    completion,
+    reviewing.jobs,
+    reviewing.top,
+    reviewing.report,
+    reviewing.steps,
+    reviewing.compare,
+    alerting.alert,
+    alerting.thresholds,
+    alerting.alarms,
+    reviewing.plan,
+    keeping.archive,
+    keeping.fleet,
+    alerting.nightly,
+    keeping.dashboard,
+    keeping.demo,
+    keeping.mcp,
+    keeping.completion,
 )
 
 
@@ -64,5 +47,5 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"{COMMAND} {__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     for command in _COMMANDS:
-        command.add_to(commands)
+        command(commands)
     return top
