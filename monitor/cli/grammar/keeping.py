@@ -1,4 +1,4 @@
-"""What the commands take that keep jobs or serve them: ``archive``, ``fleet``, ``dashboard``, ``demo``, ``mcp``, ``completion``."""
+"""What the commands take that keep or serve jobs: ``archive``, ``fleet``, ``dashboard``, ``demo``, ``mcp``, ``completion``."""
 
 from __future__ import annotations
 
