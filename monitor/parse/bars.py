@@ -233,13 +233,16 @@ def _over_epochs(table: Table, description: str, bar: Runs, marks: Marks) -> boo
     """True for a bar that counts epochs: by its words, or because each of its counts is an epoch or holds one."""
     if _OVER_EPOCHS.search(description) and (bar.complete & (bar.distinct_each > 1)).sum() <= 1:
         return True
-    if _OF_AN_EPOCH.search(description) and len(bar.first) > 1:
-        return False
     steps, epochs = table.step[bar.at], table.epoch[bar.at]
     moved = np.flatnonzero(np.diff(steps, prepend=-1.0) == 1)
     if len(moved) < 3:
         return False
-    if (np.diff(epochs[moved]) == 1).mean() > 0.8:
+    next_epoch, next_step = np.diff(epochs[moved]) == 1, np.diff(steps[moved]) == 1
+    if (next_epoch & next_step).mean() > 0.8:
+        return True
+    if _OF_AN_EPOCH.search(description) and len(bar.first) > 1:
+        return False
+    if next_epoch.mean() > 0.8:
         return True
     # Some trainers evaluate often, none after each of its steps.
     ticks = table.line[bar.at[moved]]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.parse.numbers import LONGEST_STEP_S
+from monitor.parse.numbers import LONGEST_STEP_S, SHORTEST_STEP_S
 
 _MOST_DECIMALS = 10
 
@@ -19,7 +19,7 @@ Columns = Mapping[str, Sequence[Any] | NDArray[Any] | str]
 
 def durations(values_s: Floats) -> Floats:
     """The values that can be durations of a step, as ``duration_s`` judges each."""
-    return np.where((values_s > 0) & (values_s < LONGEST_STEP_S), values_s, np.nan)
+    return np.where((values_s > SHORTEST_STEP_S) & (values_s < LONGEST_STEP_S), values_s, np.nan)
 
 
 def last_digit(printed: Floats) -> float:

@@ -116,6 +116,8 @@ def gap(text: str, head: bool = False) -> Gap:
 def _tells_of_its_number(name: str) -> bool:
     """It is a name such as "val_loss"; "val epoch" counts, and tells what its line is about."""
     words = words_of(name)
+    if "summary" in words:
+        return False
     counted = key_of(" ".join(word for word in words if word not in EVALUATION))
     if counted is not None and counted.what in {"step", "epoch"}:
         return False

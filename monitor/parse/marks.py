@@ -112,6 +112,7 @@ _MARKS = Table(
             r"[^%\n]{0,80}: {0,4}\d{1,3}%",
             said,
         ),
+        event("inference", " prompts", r"(?i)^\W{0,8}(?:loaded|adding|added|generating) \d{1,12} prompts\b"),
         event("inference", "ave images to|aving images to", r"(?i)\b(?P<said>sav(?:e|ing) images) to\b", said),
         event(
             "nan",

@@ -6,11 +6,12 @@ bear: what a log prints beyond is no count.
 
 from __future__ import annotations
 
-import math
 import re
 
 # A step of a month is no step; such values come from clocks, IDs and corrupted text.
 LONGEST_STEP_S = 30 * 86400.0
+#: Nothing is measured in less: "WALL=2.858e-15" is no time.
+SHORTEST_STEP_S = 1e-9
 #: More digits no count has, and a float does not hold exactly.
 MOST_DIGITS = 15
 _INTEGER_DIGITS = 18
@@ -40,8 +41,8 @@ def number(text: str | None) -> float | None:
 
 
 def duration_s(value: float | None) -> float | None:
-    """``value`` if it can be a duration of a step in seconds (positive, finite, under a month), else None."""
-    return value if value is not None and math.isfinite(value) and 0 < value < LONGEST_STEP_S else None
+    """``value`` if it can be a duration of a step in seconds (a nanosecond to a month), else None."""
+    return value if value is not None and SHORTEST_STEP_S < value < LONGEST_STEP_S else None
 
 
 def count(text: str | None) -> int | None:

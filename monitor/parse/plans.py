@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from monitor.parse.answers import NUMBERS, Answer, Ask
 from monitor.parse.columns import Floats
 from monitor.parse.keyed import MOST_DIGITS, POWERS, Ints, Runs, decimal
-from monitor.parse.numbers import LONGEST_STEP_S, MOST_PROCESSES
+from monitor.parse.numbers import LONGEST_STEP_S, MOST_PROCESSES, SHORTEST_STEP_S
 from monitor.parse.plan_events import Told, as_printed
 from monitor.parse.plan_events import events as events_of
 from monitor.parse.stamps import DAY_MS
@@ -109,7 +109,8 @@ class Plan:
                         elif place in _TIMES and factor in _WITHIN:
                             sure &= (known[number] < _WITHIN[factor]) | (known[number] >= 100)
                     if place in _POSITIVE:
-                        sure &= (column > 0) & (column < (LONGEST_STEP_S if place == _TIME_S else np.inf))
+                        least, most = (SHORTEST_STEP_S, LONGEST_STEP_S) if place == _TIME_S else (0.0, np.inf)
+                        sure &= (column > least) & (column < most)
                     elif place in _PROCESSES:
                         sure &= column < MOST_PROCESSES
                 if np.isfinite(out[:, _TOTAL]).any():

@@ -73,6 +73,7 @@ def one(line: str) -> Reading:
         ("iteration:2 step7/900,tagger loss: 2.5, 0.25 s/batch", 7, 0.25, 2.5),
         ("epoch: [2 / 20] | sentence: [7 / 67] | total loss : 2.5", 7, None, 2.5),
         ("Loss step 7:  2.5", 7, None, 2.5),
+        ("batch=7 total=7.4 loss=2.5 WALL=2.858e-15", 7, None, 2.5),
         ("step=7 loss_step=2.5, 0.25 s/step", 7, 0.25, 2.5),
         ("I | 06-14 12:55:30 |  train   | step=7, pmove=0.52, energy=-47.2137+0.0006j", 7, None, None),
         ("[ 7] ep=70 steps=119.4 ploss=2.5 ent=1.186 0.25 s/it", 7, 0.25, 2.5),
@@ -117,6 +118,7 @@ def test_only_the_last_micro_batch_is_a_step() -> None:
 @pytest.mark.parametrize(
     "line",
     [
+        "Test_summary: [6/7/67] epoch: 0 iter: 12\tTime: 2.335\tLoss: 0.0877",
         "train: step 12, queue=3",
         "trainer: step=12, cpu=31, ram=44",
         "[GC step 12] freed 1.2 GB in 0.3s",

@@ -520,3 +520,14 @@ def test_minutes_without_a_name_are_a_clock_where_they_go_on(
     times = steps["step_time_s"]
     assert len(times) == 29
     assert times.isna().all() if each is None else times.median() == pytest.approx(each)
+
+
+def test_a_bar_that_names_the_epoch_of_each_of_its_counts_is_over_epochs() -> None:
+    bar = "Epoch {epoch} /250 Per epoch 1026:   0%|          | {done}/250 [{s:02}:37<10:52:28, 157.22s/it]"
+    run = [bar.format(epoch=done + 1, done=done, s=2 * done) for done in range(12)]
+    assert _read([*run, *run]).empty
+
+
+def test_a_bar_over_prompts_is_no_training_whatever_the_log_speaks_of() -> None:
+    bar = [f"  1%|▏         | {62 * n}/86745 [00:0{n}<03:15, 444.18it/s]" for n in range(1, 9)]
+    assert _read(["Loading the trained model", "Loaded 86745 prompts", *bar, *bar]).empty
