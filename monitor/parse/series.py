@@ -32,8 +32,9 @@ _FEWEST_COUNTS, _MOST_FALLS = 6, 0.3
 _SOON = 100
 # So many redraws of a bar show whether it counts batches or their samples.
 _FEWEST_REDRAWS = 5
-# An epoch's whole seconds tell the time of its steps from here on, and of none that is shorter: those are samples.
-_FEWEST_SECONDS, _FASTEST_S = 5.0, 2e-3
+# An epoch's whole seconds tell the time of its steps from here on, and of none that is shorter or of more: those are samples,
+# which Keras 1 counts of a generator without saying so.
+_FEWEST_SECONDS, _FASTEST_S, _MOST_STEPS = 5.0, 2e-3, 5_000
 # Their head is printed before the step is done.
 _ANNOUNCED = "nemo-rl"
 
@@ -132,7 +133,7 @@ def by_batch(table: Table, at: At, samples_per_epoch: frozenset[int]) -> None:
     whole = at[~np.isnan(table.clock_s[at]) & (table.meaning[at] != table.code(LEFT))]
     with np.errstate(divide="ignore"):
         each_s = table.clock_s[whole] / table.step[whole]
-    known = (table.clock_s[whole] >= _FEWEST_SECONDS) & (each_s >= _FASTEST_S)
+    known = (table.clock_s[whole] >= _FEWEST_SECONDS) & (each_s >= _FASTEST_S) & (table.step[whole] <= _MOST_STEPS)
     table.time_s[whole], table.clock_s[whole] = np.where(known, each_s, np.nan), np.nan
     redraws = np.unique(table.step[at[table.meaning[at] == table.code(LEFT)]]).astype(np.int64)
     batch = int(np.gcd.reduce(redraws)) if len(redraws) >= _FEWEST_REDRAWS else 1

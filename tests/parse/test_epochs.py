@@ -117,9 +117,14 @@ def test_of_reports_at_the_end_of_each_epoch_the_steps_so_far_are_told(lines: li
 
 
 @pytest.mark.parametrize("bar", ["- ", "[==============================] - "])
-@pytest.mark.parametrize(("seconds", "each"), [(9, 0.036), (4, float("nan"))])
-def test_the_seconds_of_an_epoch_tell_its_steps_where_they_are_enough(bar: str, seconds: int, each: float) -> None:
-    steps = parse(_of("Epoch {e}/14", f"250/250 {bar}{seconds}s - loss: {{loss}} - val_loss: {{val}}")).steps
+@pytest.mark.parametrize(
+    ("count", "seconds", "each"),
+    [(250, 9, 0.036), (250, 4, float("nan")), (20_000, 145, float("nan")), (4_000, 6, float("nan"))],
+)
+def test_the_seconds_of_an_epoch_tell_its_steps_where_they_are_enough(
+    bar: str, count: int, seconds: int, each: float
+) -> None:
+    steps = parse(_of("Epoch {e}/14", f"{count}/{count} {bar}{seconds}s - loss: {{loss}} - val_loss: {{val}}")).steps
     assert steps["step_time_s"].to_numpy() == pytest.approx([each] * TIMES, nan_ok=True)
 
 
