@@ -101,8 +101,7 @@ def assemble(
         timings = tuple(
             replace(each, printed_s=identity.mean_step_s) if each.format in _OF_TRAINERS else each for each in timings
         )
-    timings = _time_by_tokens(reports, identity.tokens_per_step, timings)
-    if timed := time_by_epochs(reports, event_rows):
+    if timed := _time_by_tokens(reports, identity.tokens_per_step) | time_by_epochs(reports, event_rows):
         timings = tuple(replace(each, printed_s=timed.get(each.format, each.printed_s)) for each in timings)
     table, size = reports.table, len(reports.table)
     at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
@@ -294,20 +293,20 @@ def _time_by_run(reports: Reports, mean_step_s: float) -> bool:
     return bool(of)
 
 
-def _time_by_tokens(reports: Reports, tokens: int | None, timings: tuple[Timing, ...]) -> tuple[Timing, ...]:
+def _time_by_tokens(reports: Reports, tokens: int | None) -> dict[str, float]:
     """Where one writer prints tokens a second and nothing tells a time, that of a step is as many as the log says it takes, over
-    them; how the times were come by, with that.
+    them; the median of each format that has its times so.
     """
     table, whole = reports.table, reports.table.code("tokens/s")
     if not tokens or len(series_writers(table, [at for at in reports.kept if len(at)])) != 1:
-        return timings
+        return {}
     timed: dict[str, float] = {}
     for at in reports.kept:
         if len(at) and np.isnan(reports.time_s[at]).all() and (table.throughput_unit[at] == whole).all():
             reports.time_s[at] = durations(tokens / table.throughput[at])
             reports.kind[at] = table.code("interval")
             timed.setdefault(str(table.texts[table.format[at[0]]]), float(np.nanmedian(reports.time_s[at])))
-    return tuple(replace(each, printed_s=timed.get(each.format, each.printed_s)) for each in timings)
+    return timed
 
 
 def _give_losses(table: Table, at: At, losses: At) -> None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from monitor.parse.keys import SPEEDS, WORDS, Key, key_of, unit_of, words_of
-from monitor.parse.vocabulary import EVALUATION, NO_LOSS, RATE, SUB_TIMERS, word_set
+from monitor.parse.vocabulary import BARE, EVALUATION, NO_LOSS, RATE, SUB_TIMERS, word_set
 
 _UNIT = re.compile(
     r" {0,2}(?P<many>[kK](?= ?[A-Za-z]{2,9} ?/| ?[|,;)]| *$)|[MB](?= ?[A-Za-z]{2,9} ?/))? ?"
@@ -74,6 +74,12 @@ class Gap(NamedTuple):
     """The text is a mere colon or the like."""
     strange: bool
     """Letters that are no known unit stick to the number before, or it is picoseconds."""
+
+    def bare(self, unit: Key) -> Key | None:
+        """What the number before is that has this unit and no name, where the field ends behind it: a time of seconds or less;
+        minutes and hours are a clock, or an estimate.
+        """
+        return unit._replace(what="time" if unit.factor <= 1.0 else "ahead", order=BARE) if self.closed else None
 
 
 @lru_cache(maxsize=8192)

@@ -33,8 +33,8 @@ _SECONDS_A_BATCH = ["s", "per", "b"]
 
 class Key(NamedTuple):
     """One name understood; ``duration``, ``size``, ``share`` and ``magnitude`` are units without a name, ``timed`` is a name
-    that means a time where a unit says so; ``ahead`` is no name at all: at the head of a line, or
-    of minutes.
+    that means a time where a unit says so; ``ahead`` is no name at all: at the head of a line, or of
+    minutes.
     """
 
     what: What

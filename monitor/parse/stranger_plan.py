@@ -14,7 +14,7 @@ from monitor.parse.gaps import Gap, gap
 from monitor.parse.keys import SPEEDS, Key, measured
 from monitor.parse.records import Entry
 from monitor.parse.stranger_lines import Shape
-from monitor.parse.vocabulary import BARE, DECORATION, PART_OF_LOSS
+from monitor.parse.vocabulary import DECORATION, PART_OF_LOSS
 
 # Between a name and its number.
 _ARROW = re.compile(r"\s?(?:[-=]>|→)\s?$")
@@ -130,10 +130,7 @@ def _key(before: Gap, after: Gap) -> Key | None:
         if after.trailing is not None:
             return after.trailing
         if unit is not None and unit.what == "duration":
-            if not after.closed:
-                return None
-            # Bare minutes and hours are a clock, or an estimate.
-            return unit._replace(what="time" if unit.factor <= 1.0 else "ahead", order=BARE)
+            return after.bare(unit)
     if key is not None and after.strange and key.what in {*SPEEDS, "memory"}:
         return None
     return measured(key, unit)

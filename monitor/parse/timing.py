@@ -116,9 +116,8 @@ class Reports:
         between = _between_means(self.table, parts)
         segment = 0
         for turn, at in enumerate(parts):
-            times, kind = printed_times(self.table, at, sums is True, clock)
-            if between:
-                times, kind = between[turn], self.table.code("interval")
+            of_means = (between[turn], self.table.code("interval")) if between else None
+            times, kind = of_means or printed_times(self.table, at, sums is True, clock)
             if untold and str(self.table.texts[self.table.meaning[at[0]]]) in _OPEN:
                 times = np.full(len(at), np.nan)
             if isinstance(kind, int) and kind == self.table.code("either"):

@@ -24,7 +24,7 @@ from monitor.parse.numbers import SPELLED
 from monitor.parse.records import Entry, Form, form, reading
 from monitor.parse.rows import Reading
 from monitor.parse.spans import spans
-from monitor.parse.vocabulary import BARE, BATCH, EPISODE, MAGNITUDES, SPAN, STEP, STEPS, SUB_TIMERS, word_set
+from monitor.parse.vocabulary import BATCH, EPISODE, MAGNITUDES, SPAN, STEP, STEPS, SUB_TIMERS, word_set
 
 FORMATS = ("key-value",)
 GENERIC = True
@@ -210,10 +210,7 @@ def _key(place: int, gaps: Sequence[Gap]) -> Key | None:
         elif after.trailing is not None:
             return after.trailing
         elif unit is not None and unit.what == "duration":
-            if not after.closed:
-                return None
-            # Bare minutes and hours are a clock, or an estimate.
-            return unit._replace(what="time" if unit.factor <= 1.0 else "ahead", order=BARE)
+            return after.bare(unit)
     if key is not None and key.what == "micro":
         return key
     if (
