@@ -12,10 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from monitor.model import events_frame, steps_frame
-from monitor.parse import blocks, clocks, delimited
+from monitor.parse import blocks, clocks, delimited, evaluated
 from monitor.parse.bars import are_means, count_batches, drawn_at_once, is_of_run, new_steps, renumbered, written_at
 from monitor.parse.columns import Floats, durations
 from monitor.parse.epoch_times import time_by_epochs
+from monitor.parse.evaluated import Evaluated
 from monitor.parse.identity import Identity, identify
 from monitor.parse.learned import learn
 from monitor.parse.marks import ELAPSED, EPOCH_LINES, EPOCH_PACE, EPOCH_TIME, EPOCHS_ONLY, EVALUATION_HEAD
@@ -43,7 +44,7 @@ from monitor.parse.told_once import LOSSES, Evaluations, Writer, evaluations, to
 _MOST_WRITERS = 1 << 31
 _NO_LINE = np.iinfo(np.int64).min // 2
 # Events for what is put together here alone.
-_OURS = delimited.KINDS | EPOCH_LINES | {EPOCH_TIME, ELAPSED, EVALUATION_HEAD}
+_OURS = delimited.KINDS | evaluated.KINDS | EPOCH_LINES | {EPOCH_TIME, ELAPSED, EVALUATION_HEAD}
 # Their throughput is that of the whole job, and counts what the configuration counts.
 _OF_WHOLE_JOB = frozenset({"deepspeed", "tf-benchmarks"})
 # Of these each process prints its own; the number is what a batch has by default, 0 where there is none.
@@ -143,7 +144,7 @@ def _epochs_only(events: Iterable[EventRow]) -> list[EventRow]:
 def _told(table: Table, events: Sequence[EventRow], identity: Identity, said: Evaluations) -> Reports:
     """What the rows of a table report."""
     _name_ranks(table, identity)
-    reports = Reports(table, pauses_of(events), identity.accumulation, identity.samples_per_step)
+    reports = Reports(table, pauses_of(events), Evaluated(events), identity.accumulation, identity.samples_per_step)
     merged = {table.code(stream) for stream in identity.merged}
     for writer in told_once(table, _series(table), identity, said):
         _report(reports, writer, identity, merged)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from monitor.parse import evaluated
 from monitor.parse.numbers import SPELLED, spelled_s
 from monitor.parse.reader import Table, event, said
 
@@ -100,7 +101,7 @@ _MARKS = Table(
             "Evaluating:",
             r"(?i)\b(?:validation(?: dataloader \d+)?|evaluating|validating): {1,4}100%\|"
             r"|^(?!.*(?:%\||it/s|s/it)).*?(?:\beval_loss['\"]?\s{0,4}[:=]|\bvalidation loss at|\bval_loss\s{0,4}[:=](?!.*\]\s*$)"
-            r"|\bval(?:idation)? (?:loss|bpb):? {0,4}\d|\bvalid on '[^']{1,80}' subset \||\bevaluation results for\b"
+            r"|\bval(?:idation)? (?:loss|bpb) ?:? {0,4}\d|\bvalid on '[^']{1,80}' subset \||\bevaluation results for\b"
             r"|\bfinished evaluation\b|\bvalidate step:|\bEpoch\(val\) \[|^\s*+Test:\s{1,8}Total time:"
             r"|^\s*+(?:Test:|\*)\s{1,8}Acc@1\s{0,8}\d)",
         ),
@@ -295,9 +296,9 @@ _TIMES = Table(
     ),
     one_a_line=True,
 )
-MARKS = (*_MARKS.rows, *_EPOCHS.rows, *_TIMES.rows)
+MARKS = (*_MARKS.rows, *_EPOCHS.rows, *_TIMES.rows, *evaluated.ROWS)
 #: Literal texts, one of which stands in every line read here.
-GATES = (*_MARKS.gates, *_EPOCHS.gates, *_TIMES.gates)
+GATES = tuple(dict.fromkeys((*_MARKS.gates, *_EPOCHS.gates, *_TIMES.gates, *evaluated.GATES)))
 
 
 def read(text: str) -> Iterator[tuple[str, str]]:
@@ -305,3 +306,4 @@ def read(text: str) -> Iterator[tuple[str, str]]:
     yield from _MARKS.read(text)
     yield from _EPOCHS.read(text)
     yield from _TIMES.read(text)
+    yield from evaluated.read(text)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from monitor.parse import clocks, witness
 from monitor.parse.columns import Floats
+from monitor.parse.evaluated import Evaluated
 from monitor.parse.rows import EventRow
 from monitor.parse.stamps import unwrapped
 from monitor.parse.table import At, Codes, Table
@@ -73,6 +74,7 @@ class Reports:
     table: Table
     pauses_ms: Mapping[str, Floats] = field(default_factory=lambda: MappingProxyType({}))
     """Of each stream, the moments of checkpoints and evaluations."""
+    evaluated: Evaluated = field(default_factory=Evaluated)
     accumulation: int | None = None
     """Micro-batches of a step, where the log says how many."""
     samples: int | None = None
@@ -175,6 +177,8 @@ class Reports:
             weak = np.isin(table.meaning[at], [table.code(meaning) for meaning in _WEAK])
             untold = np.isnan(self.time_s[at]).all() or bool(weak.any())
             if (told.cause == "clock" or untold) and (at_ms := written_ms(table, at)) is not None:
+                stream = str(table.texts[table.stream[at[0]]])
+                at_ms = self.evaluated.left_out(stream, table.step[at], at_ms)
                 times = witness.line_times(done, at_ms)
                 if not np.isnan(times).all():
                     self.time_s[at], self.kind[at] = times, table.code(LINE_CLOCK)

@@ -314,3 +314,70 @@ def test_a_time_of_day_gives_way_to_the_lines_clock() -> None:
         for step in range(40)
     ]
     assert _times(_events(lines))[1:] == pytest.approx([2.5] * 39)
+
+
+def _evaluating(told: list[tuple[float, str]], *, every: int = 1, stream: str = "job/algo-1-1") -> Parsed:
+    """Reports after each 100 steps of 0.5 s; an evaluation of 25 s behind every so many says ``told`` at its parts of that."""
+    lines, now = [], 0.0
+    for step in range(100, 1100, 100):
+        now += 50
+        lines.append((now, f"step {step} loss 2.5"))
+        if step % (100 * every) == 0:
+            lines += [(now + 25 * part, text.format(step=step)) for part, text in told]
+            now += 25
+    return _events(lines, stream)
+
+
+@pytest.mark.parametrize("every", [1, 2])
+@pytest.mark.parametrize(
+    "told",
+    [
+        [(1.0, "step {step} val loss 2.61, val acc 0.3")],
+        [(1.0, "Validation - iter: {step}, loss: 2.61")],
+        [(1.0, "{{'eval_loss': 2.61, 'eval_runtime': 25.0, 'eval_samples_per_second': 9.1, 'epoch': 0.5}}")],
+        [(0.0, "***** Running Evaluation *****"), (1.0, "{{'eval_loss': 2.61, 'epoch': 0.5}}")],
+    ],
+)
+def test_what_an_evaluation_takes_between_two_reports_is_no_time_of_a_step(
+    told: list[tuple[float, str]], every: int
+) -> None:
+    parsed = _evaluating(told, every=every)
+    assert _times(parsed)[1:] == pytest.approx([0.5] * 9)
+    assert not set(parsed.events["kind"]) & {"evaluated-at", "evaluation-took"}
+
+
+def test_processes_that_wait_for_an_evaluation_hear_of_it_in_another_stream() -> None:
+    raw, began_ms = RawRows(), round(_BEGAN.timestamp() * 1000)
+    now, lines = 0.0, {"algo-1": list[tuple[float, str]](), "algo-2": list[tuple[float, str]]()}
+    for step in range(100, 800, 100):
+        now += 50
+        for told in lines.values():
+            told.append((now, f"step {step} loss 2.5"))
+        now += 25
+        lines["algo-1"].append((now, f"step {step} val loss 2.6"))
+    for node, told in lines.items():
+        times = tuple(began_ms + round(1000 * at_s) for at_s, _ in told)
+        raw.add(LogPage.of(f"job/{node}-1", node, 1, [text for _, text in told], times))
+    steps = assemble(raw.steps, raw.events).steps
+    assert steps.groupby("node", observed=True)["step_time_s"].median().tolist() == pytest.approx([0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        # Of another step than the one that was reported: when it began is not known.
+        [(1.0, "step 7 val loss 2.61")],
+        [(1.0, "{{'eval_loss': 2.61, 'epoch': 0.5}}")],
+    ],
+)
+def test_of_an_evaluation_whose_begin_nobody_tells_the_clock_counts_all(told: list[tuple[float, str]]) -> None:
+    assert _times(_evaluating(told))[1:] == pytest.approx([0.75] * 9)
+
+
+def test_reports_that_come_before_their_work_are_followed_by_no_evaluation() -> None:
+    lines = [
+        (50.0 * step + late, text)
+        for step in range(1, 10)
+        for late, text in ((0, f"step {step} loss 2.5"), (49.5, f"step {step} val loss 2.6"))
+    ]
+    assert _times(_events(lines))[1:] == pytest.approx([50.0] * 8)
