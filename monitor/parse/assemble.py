@@ -49,8 +49,8 @@ _OURS = delimited.KINDS | evaluated.KINDS | EPOCH_LINES | {EPOCH_TIME, ELAPSED, 
 _OF_WHOLE_JOB = frozenset({"deepspeed", "tf-benchmarks"})
 # Of these each process prints its own; the number is what a batch has by default, 0 where there is none.
 _OF_PROCESS = {"mxnet": 0, "cyclegan": 1}
-# What a trainer prints of its losses, and what it writes into a file.
-_OF_TRAINERS = frozenset({LOSSES, "json"})
+# What a trainer prints of its losses, also one name on a line, what it writes into a file, and a notebook's table of it.
+_OF_TRAINERS = frozenset({LOSSES, "json", "block", "table"})
 _MANY_LOSSES = 4
 _NOWHERE = np.empty(0, np.intp)
 

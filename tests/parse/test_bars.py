@@ -349,6 +349,28 @@ def test_losses_in_a_file_have_the_mean_of_their_run() -> None:
     assert parse(losses).steps["step_time_s"].isna().all()
 
 
+@pytest.mark.parametrize(
+    "reports",
+    [
+        ["Step\tTraining Loss", *(f"{each}\t0.{900 - each}" for each in range(50, 301, 50))],
+        [
+            line
+            for each in range(50, 301, 50)
+            for line in (f" {{'loss': 0.{900 - each},", "  'learning_rate': 5e-05,", f"  'step': {each}}},")
+        ],
+    ],
+    ids=["a table", "one name on a line"],
+)
+def test_losses_in_a_notebook_have_the_mean_of_their_run(reports: list[str]) -> None:
+    end = (
+        "TrainOutput(global_step=300, metrics={'train_runtime': 600.4, 'train_steps_per_second': 0.500, 'epoch': 3.0})"
+    )
+    found = parse([*reports, end]).steps
+    assert list(found["step"]) == list(range(50, 301, 50))
+    assert found["step_time_s"].to_numpy() == pytest.approx(2.0)
+    assert parse(reports).steps["step_time_s"].isna().all()
+
+
 def test_the_losses_of_reports_go_to_the_steps_of_the_bar() -> None:
     lines = [
         line
