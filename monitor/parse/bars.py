@@ -204,7 +204,17 @@ def _chosen(
     around = _largest_around([(*span, moved) for span, moved in zip(spans, distinct, strict=True)])
     inside = _largest_around([(-first, -last, len(bar.first)) for (first, last), bar in zip(spans, bars, strict=True)])
     kept = [n for n in left if around[n] <= 2 * len(bars[n].first) and distinct[n] > 2 * inside[n]]
-    return max(kept or left, key=lambda place: (sure[place], _lasts_s(bars[place]), distinct[place], -place))
+    best = max(kept or left, key=lambda place: (sure[place], _lasts_s(bars[place]), distinct[place], -place))
+    # Of starts with batches of other sizes, one after the other, that which trained longest.
+    starts = [
+        place
+        for place in kept or left
+        if keys[place][0] == keys[best][0]
+        and sure[place] == sure[best]
+        and min(len(bars[place].first), len(bars[best].first)) > 1
+        and (place == best or spans[place][1] < spans[best][0] or spans[best][1] < spans[place][0])
+    ]
+    return max(starts, default=best, key=lambda place: (_all_last_s(bars[place]), place == best))
 
 
 def _says_so(table: Table, name: int, bar: Runs) -> bool:
@@ -221,6 +231,11 @@ def _lasts_s(bar: Runs) -> float:
     whole_s = np.nan_to_num(bar.each_s * bar.total)
     each = np.fmax(bar.ran_s, np.where(bar.complete, np.minimum(whole_s, bar.ran_s + 1.0), whole_s))
     return float(max(each.max(), min(each.sum(), _IN_AN_INSTANT_S)))
+
+
+def _all_last_s(bar: Runs) -> float:
+    """How long all runs of a bar took."""
+    return float(np.nansum(np.fmax(bar.ran_s, bar.each_s * np.where(bar.complete, bar.total, 0.0))))
 
 
 def _may_train(bar: Runs) -> bool:

@@ -75,7 +75,7 @@ def test_what_is_not_asked_for() -> None:
     """What takes several lines, a division, a spelled-out time or count, or has no step."""
     asked_for = {said.format for family in families() for said in ways_to_say(family)}
     assert {name for family in families() for name in family.formats} - asked_for == {
-        *("composer", "litgpt", "mindspore", "nemo-rl", "olmo", "xgboost", "dgl-ke", "keras-rl", "cyclegan"),
+        *("composer", "litgpt", "mindspore", "nemo-rl", "olmo", "xgboost", "dgl-ke", "keras-rl", "cyclegan", "mappo"),
         *("deepmd", "marian", "tf-estimator", "trax", "stylegan"),
         *("basicsr", "nanotron", "nerfstudio", "paddle", "pytorch-tutorial", "tqdm-loggable", "xlm"),
         *("loss-only", "sagemaker-builtin-throughput"),
