@@ -94,7 +94,7 @@ def assemble(
     if not reports.kept and not joint:
         # Bars that are no training's are no reports.
         reports = _told(in_tables.table(), event_rows, identity, said)
-    learned = learn(strangers) if strangers is not None and not reports.kept else None
+    learned = learn(strangers, said.trains) if strangers is not None and not reports.kept else None
     if learned is not None and len(learned.rows):
         reports = _told(learned.rows.table(), event_rows, identity, said)
     timings = reports.settle()

@@ -34,6 +34,8 @@ _FEWEST_GAPS = 3
 # So many estimates of what is left show whether they are of the steps that are left.
 _FEWEST_LEFT = 5
 _NEAR = 1.2
+# Beside a counter within the epoch so many, over at least half of one; the reading that is meant scatters half as much.
+_FEWEST_MEANT, _FAR_DOWN, _STEADIER, _SCATTERS = 20, 0.5, 0.5, 1.6
 # A first report is behind one step alone where so many lie between two others.
 _MANY_STEPS = 5
 # Throughput and time of one line are of the same samples up to their rounding.
@@ -219,6 +221,39 @@ def by_remaining(steps: Floats, total: Floats, left: Floats, tick_s: float) -> F
     if judged.max() <= _ALIKE * judged.min() and usual / _NEAR <= fell <= usual * _NEAR:
         out[known] = each
     return out
+
+
+def by_remaining_epochs(
+    steps: Floats, epoch: Floats, epoch_total: Floats, epochs: Floats, left: Floats, tick_s: float
+) -> Floats:
+    """Seconds of one step by what is left of a run, or of its epoch, beside a counter within the epoch; NaN where neither is
+    surely meant.
+
+    What is left of the one is worth about as long a step at each report, of the other ever longer or shorter ones. It may be
+    worked out from the last step alone, and so scatter.
+    """
+    nothing = np.full(len(steps), np.nan)
+    begun = np.isfinite(epoch) & (epoch >= 0)
+    # Epochs are counted from 1 where none is 0.
+    before = epoch - (0 if (epoch[begun] == 0).any() else 1)
+    of_run, of_epoch = epoch_total * (epochs - before) - steps, epoch_total - steps
+    known = begun & (of_epoch > 0) & (left >= max(_FEWEST_LEFT * tick_s, 1e-9))
+    if known.sum() < _FEWEST_MEANT or not (np.nanmin(of_epoch[known]) <= _FAR_DOWN * np.nanmax(of_epoch[known])):
+        return nothing
+    each = [
+        np.where(known & (to_do > 0), left / np.where(to_do > 0, to_do, np.nan), np.nan) for to_do in (of_run, of_epoch)
+    ]
+    spread = [_spread(one) if np.isfinite(one).sum() >= _FEWEST_MEANT else np.inf for one in each]
+    meant = int(np.argmin(spread))
+    return (
+        each[meant] if spread[meant] <= _STEADIER * spread[1 - meant] and spread[meant] < np.log(_SCATTERS) else nothing
+    )
+
+
+def _spread(values: Floats) -> float:
+    """How far the middle half of the values lies apart, as a logarithm."""
+    low, high = np.nanquantile(np.log(values), (0.25, 0.75))
+    return float(high - low)
 
 
 def differenced(steps: Floats, clock: Floats, tick_s: float, before: float) -> Floats:

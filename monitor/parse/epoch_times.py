@@ -80,11 +80,17 @@ def _steps_of_epoch(table: Table, at: At, done: float) -> float | None:
     """How many steps an epoch has, of which some are reported, after so many that were ``done`` before; None where too few are
     for that to be known, or several writers tell them.
     """
-    steps, totals = table.step[at], table.total[at]
+    steps = table.step[at]
+    totals = np.where(np.isnan(table.total[at]), table.epoch_total[at], table.total[at])
     if not len(at) or np.isnan(steps).any() or (gaps := np.diff(steps)).min(initial=1) <= 0:
         return None
-    if len(at) > 1 and (totals == totals[0]).all() and 0 <= totals[0] - steps[-1] <= gaps[-1] and steps[0] <= gaps[0]:
-        return float(totals[0])
+    if (totals == totals[0]).all():
+        left = float(totals[0] - steps[-1])
+        # One report stands at the end.
+        if 0 <= left <= (gaps[-1] if len(at) > 1 else 1) and (len(at) == 1 or steps[0] <= gaps[0]):
+            return float(totals[0])
+        if len(at) > 1 and left > gaps[-1]:
+            return None
     if len(at) < _FEWEST_OF_EPOCH:
         return None
     if steps[0] > done > 0:

@@ -43,6 +43,8 @@ _EACH_EPOCH = 3
 # The share of the usual growth among all, and of the three most usual ones.
 _MOSTLY = 0.6
 _NEARLY_ALWAYS = 0.9
+# Lines of steps share a moment with few others, and do not come sooner.
+_FEWEST_MOMENTS, _SOONEST_MS = 0.15, 2.0
 # A counter begins again once an epoch, of which a few reports are printed at least.
 _FALLS, _FALLS_UNNAMED = 0.34, 0.1
 # So often one count may be told.
@@ -126,13 +128,18 @@ class _Candidate(NamedTuple):
     distinct: int
 
 
-def learn(strangers: Strangers) -> Learned | None:
-    """What the lines teach; None where nothing in them is a report of training for sure."""
+def learn(strangers: Strangers, trains: bool = False) -> Learned | None:
+    """What the lines teach; None where nothing in them is a report of training for sure.
+
+    Lines without a word are looked at where the log ``trains``, and says so elsewhere.
+    """
     writers = strangers.writers()
     candidates: list[_Candidate] = []
     # A shape is read by the likeliest of its counters that climbs.
     taken: set[Shape] = set()
-    all_found = strangers.found()
+    all_found = [
+        found for found in strangers.found() if trains or (plan := plan_of(found.shape)) is None or not plan.wordless
+    ]
     epochs = _epochs(all_found)
     for members in _families(all_found):
         if members[0].found.shape not in taken and (one := _judged(_series(members, writers), epochs)) is not None:
@@ -299,6 +306,9 @@ def _tier(series: _Series, at: At, epochs: int) -> _Candidate | None:
         good = bool(watched) and course.distinct >= _FEWEST_UNNAMED and (plan.epoch >= 0 or not plan.evaluates)
         small = course.growth <= _MOST_GROWTH_UNNAMED and float(np.nanmax(series.count[at])) < _LARGEST_UNNAMED
         sure = good and small and course.mostly >= _NEARLY_ALWAYS and not _is_clock(series, at, course)
+        if plan.wordless:
+            loss = series.watched["losses"][at]
+            sure = sure and bool((loss != np.floor(loss)).any()) and _goes_on(series.time_ms[at])
         return _Candidate(series, 1, course.distinct) if sure else None
     if moves & {"losses", "learning"} or ("quality" in moves and _is_of_training(counter, plan, epochs)):
         return _Candidate(series, 0, course.distinct)
@@ -363,6 +373,15 @@ def _moves(values: Floats) -> bool:
         return False
     rises = np.diff(values)
     return not ((values == np.floor(values)).all() and ((rises >= 0).all() or (rises <= 0).all()))
+
+
+def _goes_on(time_ms: Floats) -> bool:
+    """Whether lines come one after the other as steps do, and not all at once as those of a table."""
+    known = time_ms[~np.isnan(time_ms)]
+    moments = len(np.unique(known))
+    if moments < max(_FEWEST_UNWATCHED, _FEWEST_MOMENTS * len(time_ms)):
+        return False
+    return bool(known.max() - known.min() >= _SOONEST_MS * len(known))
 
 
 def _is_clock(series: _Series, at: At, course: _Course) -> bool:

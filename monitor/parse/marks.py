@@ -284,8 +284,28 @@ _TIMES = Table(
             rf"(?i)^(?!.*\b(?:val|test|dev)\w{{0,7}}\b.*\()\W{{0,12}}epoch {{1,3}}\d{{1,6}}(?![\d.])[^()]*\({_TOOK}\)\s*$",
             _took,
         ),
-        # "| end of epoch   1 | time: 55.9s | "
-        event(EPOCH_TIME, "Epoch |epoch ", rf"(?i)end of epoch {{1,4}}\d{{1,6}} \| time: {{1,4}}{_TOOK}", _took),
+        # "| end of epoch   1 | time: 55.9s | ", "End of epoch 1 / 200 	 Time Taken: 61 sec"
+        event(
+            EPOCH_TIME,
+            "Epoch |epoch ",
+            rf"(?i)end of epoch {{1,4}}\d{{1,6}}(?: ?/ ?\d{{1,6}})?\W{{1,4}}time(?: taken)?: {{1,4}}{_TOOK}",
+            _took,
+        ),
+        # "Epoch 1/50 | Loss: 0.9787 | Time: 13635.27s": a line of an epoch, and of nothing that is counted within it.
+        event(
+            EPOCH_TIME,
+            "Epoch|epoch",
+            rf"(?i)^{_NO_TRAINING}(?!.*\b(?:steps?|iter(?:ation)?s?|it|(?:mini-?)?batch(?:es)?)\b)\W{{0,12}}epoch\W{{0,4}}\d{{1,6}}"
+            rf"(?: ?(?:/|of) ?\d{{1,6}})?(?![\d.])(?!.*\d ?/ ?\d).*?\btime(?: taken)?\s?[:=]?\s{{0,3}}{_TOOK}",
+            _took,
+        ),
+        # "Training time takes approximately: 38.48 minutes at current epoch"
+        event(
+            EPOCH_TIME,
+            "raining time",
+            rf"(?i)\btraining time\b[^\d]{{0,32}}{_TOOK} (?:at|for|in) (?:the )?(?:current|this|one|last) ep",
+            _took,
+        ),
         # "Time elapsed: 0.05 min", and nothing else
         event(
             ELAPSED,

@@ -43,7 +43,7 @@ class Entry(NamedTuple):
     name: str = ""
     """As printed."""
     total: int = -1
-    """Of a step: the place of the number behind the slash, -1 if none."""
+    """Of a step or an epoch: the place of the number behind the slash, -1 if none."""
     in_epoch: bool = False
     """Of a step: the notation itself says that it counts within an epoch."""
     total_factor: float = 1.0
@@ -70,7 +70,7 @@ class Form(NamedTuple):
     told: bool
     """It is one even without any of these: several parts of a loss are told, or a reward and the entropy."""
     memories: tuple[Entry, ...]
-    epoch: int
+    epoch: Entry | None
     rank: int
     total: int
     micro: int
@@ -147,7 +147,7 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
         timeless,
         told or (bool(losses) and not best),
         tuple(kinds.get("memory", [])),
-        _place(kinds.get("epoch")),
+        next(iter(kinds.get("epoch", [])), None),
         _place(kinds.get("rank")),
         _place(kinds.get("total")),
         _micro(steps, times),
@@ -255,9 +255,10 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         and (not form.timeless or (throughput is None and loss is None and not form.told))
     ):
         return None
-    epoch = total = None
-    if form.epoch >= 0 and not chosen.key.whole_run:
-        epoch = whole_number(values[form.epoch])
+    epoch = total = epoch_total = epochs = None
+    if form.epoch is not None and not chosen.key.whole_run:
+        epoch = whole_number(values[form.epoch.place])
+        epochs = whole_number(values[form.epoch.total]) if form.epoch.total >= 0 else None
     elif form.around >= 0 and (around := whole_number(values[form.around])) != step:
         epoch = around
     if form.total >= 0:
@@ -266,6 +267,8 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         total = _count(values[chosen.total], chosen.total_factor)
         if total is not None and chosen.key.order == v.BATCH and total < EPOCH_FIRST * step:
             step, total, epoch = total, None, step
+    elif chosen.total >= 0:
+        epoch_total = _count(values[chosen.total], chosen.total_factor)
     # By position: this runs for every report there is, and names cost half a microsecond.
     return Reading(
         name,
@@ -284,6 +287,8 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         None,
         counter,
         left_s=left_s,
+        epoch_total=epoch_total if epoch_total is not None and epoch_total >= step else None,
+        epochs=epochs,
     )
 
 

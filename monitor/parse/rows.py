@@ -55,6 +55,10 @@ class Reading(NamedTuple):
     """What is left of the run, beside a time that may be one step's or a sum."""
     mean_s: float | None = None
     """The mean of all steps of this epoch or run so far, beside the time of the last one."""
+    epoch_total: int | None = None
+    """How many steps an epoch has, where the step is one within it."""
+    epochs: int | None = None
+    """How many epochs there will be."""
 
 
 #: What a family yields for a line that it knows and that is no step (a validation in the training's own form), so that

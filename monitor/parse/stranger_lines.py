@@ -33,6 +33,11 @@ _IS_LETTER = np.array([chr(byte).isalpha() or byte >= 0x80 for byte in range(256
 _BARS = (b"%|", b"it/s]", b"s/it]", b"\xe2\x94\x81")
 _IS_CAPITAL = np.array([byte < 0x80 and chr(byte).isupper() for byte in range(256)])
 
+# A time and numbers, and no word: "[Mar 29, 16:29:39] 12 0.034".
+_WORDLESS = re.compile(
+    rb"(?m)^(?:[\[(]?(?:[A-Z][a-z]{2} \d{1,2},? |\d{4}[-/.]\d\d[-/.]\d\d[ T_])?\d\d:\d\d:\d\d(?:[.,]\d{1,6})?[\])]?"
+    rb"[ \t:|,-]{1,4})?\d{1,9}(?:[ \t,:|]{1,4}[-+]?\d{1,9}(?:\.\d{1,20})?(?:[eE][-+]?\d{1,3})?){1,3}[ \t]*\r?$"
+)
 _LONGEST = 1_500
 MOST_NUMBERS = 48
 _RUN = re.compile(r"([#=>*~.\-_|+█-▏░▒▓╸╺])(?:\s?[#=>*~.\-_|+█-▏░▒▓╸╺]){2,}|\s{2,}|\t")
@@ -58,7 +63,12 @@ _TOKEN = re.compile(
 
 
 def worth_a_look(page: LogPage) -> Lines:
-    """Which lines hold a word of training."""
+    """Which lines hold a word of training, or no word at all."""
+    wordless = np.array([match.start() for match in _WORDLESS.finditer(page.data)], np.int64)
+    return np.union1d(_of_training(page), np.searchsorted(page.ends, wordless))
+
+
+def _of_training(page: LogPage) -> Lines:
     data = page.data.lower()
     found = _SCAN.find_matches_as_indexes(data, overlapping=True)
     if not found:

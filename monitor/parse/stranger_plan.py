@@ -23,6 +23,8 @@ _BEHIND = re.compile(r"\s?([^\W\d_]{1,24}(?: [^\W\d_]{1,24})?)\s*(?:[,;|)\]}]|$)
 _TOTAL = frozenset({"/", "of", "out of", "von", "de", "из"})
 # "[120]", "#120", "120/5000 |", "120:": a number without a name that may count.
 _UNNAMED = re.compile(r"(?:^|[\[(#|:,;\-=>]|\s)\s*$")
+_LETTER = re.compile(r"[^\W\d_]")
+_MONTH = re.compile(r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b")
 _TRAIN = frozenset({"train", "training", "trn"})
 # Words before a loss with which it is still of all there is.
 _WHOLE = DECORATION | {"global", "total", "step", "batch", "sum", "overall", "all", "full"}
@@ -56,6 +58,8 @@ class Plan(NamedTuple):
     """A number is named as one of an evaluation."""
     other_work: bool
     """They may also be of other work, unless a loss is told."""
+    wordless: bool = False
+    """No word says what the numbers are."""
 
 
 @lru_cache(maxsize=16_384)
@@ -63,6 +67,8 @@ def plan_of(shape: Shape) -> Plan | None:
     """What the numbers may be; None where neither a number nor a word is of training, or nothing can count and there is no
     loss."""
     said = "\0".join(shape)
+    if not _LETTER.search(_MONTH.sub("", said)):
+        return _wordless(shape)
     if w.never(said) or w.other_moment(said):
         return None
     saids = list(shape)
@@ -114,6 +120,14 @@ def plan_of(shape: Shape) -> Plan | None:
     return Plan(
         tuple(counters), losses, learning, quality, epoch, rank, tuple(entries), trains, evaluates, w.other_work(said)
     )
+
+
+def _wordless(shape: Shape) -> Plan | None:
+    """The last number may be a loss, and one before it the count."""
+    last = len(shape) - 2
+    counters = [Counter(place, w.UNNAMED, "", -1) for place in range(last) if _UNNAMED.search(shape[place])]
+    told = (Entry(last, Key("loss"), ""),)
+    return Plan(tuple(counters[::-1]), (last,), (), (), -1, -1, told, False, False, False, True) if counters else None
 
 
 def _behind(after: Gap) -> list[str]:

@@ -48,6 +48,8 @@ _PRINTED = (
     "learning_rate",
     "left_s",
     "mean_s",
+    "epoch_total",
+    "epochs",
 )
 _NUMBERS = (*_PRINTED, "epoch", "epoch_share", "counter")
 _MISSING = dict.fromkeys((*_NUMBERS, "time_ms", "stamp_ms"), np.nan) | {
@@ -103,6 +105,8 @@ class Table:
     learning_rate: Floats
     left_s: Floats
     mean_s: Floats
+    epoch_total: Floats
+    epochs: Floats
     epoch: Floats
     epoch_share: Floats
     counter: Floats

@@ -339,6 +339,9 @@ def printed_times(table: Table, at: At, sums: bool = False, of_run: bool = False
     tick_s = float(table.clock_tick_s[at].max())
     if (table.meaning[at] == table.code(LEFT)).any():
         left = np.where(table.meaning[at] == table.code(LEFT), clock, np.nan)
+        if not np.isnan(table.epoch_total[at]).any():
+            counts = steps, table.epoch[at], table.epoch_total[at], table.epochs[at]
+            return clocks.by_remaining_epochs(*counts, left, tick_s), table.code("running-mean")
         return clocks.by_remaining(steps, table.total[at], left, tick_s), table.code("running-mean")
     gaps = np.diff(steps)
     usual_gap = float(np.median(gaps)) if len(gaps) else np.nan

@@ -29,6 +29,8 @@ _TICKS = 10
 # Over fewer it may be wrong by half.
 _FEWEST_TICKS = 3
 _FEWEST_WINDOWS = 3
+# Where more reports than this have the moment of the one before, the clock ticks no faster than they come.
+_SHARED = 0.25
 # Printed and clock agree within this factor: a mean over other steps than those between two lines is off by so much.
 _AGREES = 1.5
 _NEAR = 1.25
@@ -70,11 +72,22 @@ def tick_s(at_ms: Floats) -> float:
     return next((unit / 1000 for unit in (60_000, 1000, 100, 10) if (known_ms % unit == 0).all()), 0.0)
 
 
+def _shared_s(at_ms: Floats) -> float:
+    """How far apart the moments are that reports share with others, which a clock does that ticks more slowly than it prints;
+    0 where few share one.
+    """
+    gaps = np.diff(at_ms)
+    if not len(gaps) or (gaps == 0).mean() <= _SHARED:
+        return 0.0
+    return float(np.median(gaps[gaps > 0])) / 1000 if (gaps > 0).any() else 0.0
+
+
 def line_times(steps: Floats, at_ms: Floats) -> Floats:
     """Seconds of one step at each report: since the report before, over the steps between them; NaN where none is told.
 
     Reports of one step (of several ranks) have the same time. Of the first one nothing is known, and of a burst its mean.
-    A clock of whole seconds is read over some ten of them, which steps of many seconds take anyway.
+    A clock of whole seconds, or one whose ticks several reports share, is read over some ten of them, which steps of many
+    seconds take anyway.
     """
     out = np.full(len(steps), np.nan)
     lead = _leads(steps, at_ms)
@@ -82,12 +95,13 @@ def line_times(steps: Floats, at_ms: Floats) -> Floats:
         return out
     since = _since_first(steps, at_ms, lead)
     ends = _ends(since)
-    unit_s = tick_s(at_ms)
+    unit_s = max(tick_s(at_ms), _shared_s(since[ends]))
     done, clock = steps[lead][ends], (since[ends] - since[ends[0]]) / 1000
     of_end = np.append(np.nan, _over(np.diff(clock), np.diff(done)))
-    if unit_s >= 1.0 and clock[-1] < _FEWEST_TICKS * unit_s:
+    coarse = unit_s >= 1.0 or unit_s > tick_s(at_ms)
+    if coarse and clock[-1] < _FEWEST_TICKS * unit_s:
         return out
-    if unit_s >= 1.0:
+    if coarse:
         of_end = _over_ticks(done, clock, of_end, _TICKS * unit_s)
     of_end[of_end >= LONGEST_STEP_S] = np.nan
     of_lead = of_end[np.searchsorted(ends, np.arange(len(lead)))]

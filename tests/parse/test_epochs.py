@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -158,6 +159,14 @@ def test_long_lines_take_no_time(text: str) -> None:
         ("Time Elapsed for This Epoch: 00:03:04", "184"),
         ("Epoch 3 finished in 2.5 minutes", "150"),
         ("Epoch time: 0:04:41", "281"),
+        ("End of epoch 1 / 200 \t Time Taken: 61 sec", "61"),
+        ("Epoch 1/50 | Loss: 0.9787 | Time: 13635.27s", "13635.3"),
+        ("Epoch: 007 loss 0.52 acc 81.2 time=12.25", "12.25"),
+        ("Training time takes approximately:  1.5 minutes at current epoch", "90"),
+        ("Epoch 7 step 100 loss 0.52 time: 12.25 s", None),
+        ("Epoch 7 [100/500] loss 0.52 time: 12.25 s", None),
+        ("Epoch 7 loss 0.52 val acc 0.5 time: 12.25 s", None),
+        ("Epoch 7 ETA time: 12.25 s", None),
         ("validation time for epoch 3: 2.0s", None),
         ("ETA time per epoch: 3 s", None),
         ("Average epoch time: 35 s", None),
@@ -201,6 +210,28 @@ def test_two_reports_that_tell_how_many_there_are_share_their_epoch() -> None:
         for line in (*(f"step {step}/11 loss=0.5{step}{epoch}" for step in (0, 5, 10)), f"Epoch {epoch} took 22.0s")
     ]
     assert parse(lines).steps["step_time_s"].to_numpy() == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    ("steps", "each_s"),
+    [
+        pytest.param((320,), 0.25, id="the last one"),
+        pytest.param((319,), 0.25, id="the last one, from 0"),
+        pytest.param((100,), None, id="one in the middle"),
+        pytest.param(range(0, 210, 10), None, id="with more to come"),
+    ],
+)
+def test_reports_that_do_not_reach_their_total_tell_no_time(steps: Sequence[int], each_s: float | None) -> None:
+    lines = [
+        line
+        for epoch in range(1, 5)
+        for line in (
+            *(f"[{epoch}/9][{step}/320] Loss_D: 0.5{step}{epoch} Loss_G: 2.5{step}{epoch}" for step in steps),
+            f"Epoch {epoch} took 80.0s",
+        )
+    ]
+    times = parse(lines).steps["step_time_s"]
+    assert times.isna().all() if each_s is None else times.to_numpy() == pytest.approx(each_s)
 
 
 def test_of_a_counter_that_goes_on_the_steps_between_two_epochs_ends_are_the_epochs() -> None:

@@ -361,3 +361,39 @@ def test_steps_of_an_environment_are_learned_by_their_reward(line: str) -> None:
 
 def test_a_number_of_steps_that_stands_still_is_no_counter() -> None:
     assert parse([f"Num steps: 1000   Return: {at * 37 % 101}.5" for at in range(1, 60)]).steps.empty
+
+
+def _wordless(form: str, ms: Callable[[int], float], head: str = "Start training", many: int = 60) -> Parsed:
+    """Lines of a count and a number, with the times at which they were taken in."""
+    lines = [head, *(form.format(step=step, loss=3.0 / (1 + step) + 0.01 * (step % 7)) for step in range(many))]
+    times = tuple(1_770_000_000_000 + round(ms(step)) for step in range(-1, many))
+    raw = RawRows()
+    raw.add(LogPage.of("job/algo-1-1", "algo-1", 1, lines, times))
+    return assemble(raw.steps, raw.events, strangers=raw.strangers)
+
+
+@pytest.mark.parametrize(
+    "form", ["{step} {loss:.4f}", "{step}\t{loss:.6f}", "{step}: {loss:.3e}", "0\t{step}\t{loss:.6f}"]
+)
+def test_a_count_and_a_loss_without_a_word_are_learned_by_when_they_come(form: str) -> None:
+    parsed = _wordless(form, lambda step: 700.0 * step)
+    assert list(parsed.steps["step"]) == list(range(60))
+    assert parsed.steps["step_time_s"].median() == pytest.approx(0.7)
+    assert parsed.steps["loss"].iloc[3] == pytest.approx(3.0 / 4 + 0.03, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("form", "ms", "head"),
+    [
+        pytest.param("{step} {loss:.4f}", lambda step: 700.0 * step, "Start", id="nothing trains"),
+        pytest.param("{step} {loss:.4f}", lambda step: 0.02 * step, "Start training", id="all at once"),
+        pytest.param("{step} {step}", lambda step: 700.0 * step, "Start training", id="no figure"),
+        pytest.param("{loss:.4f} 0.5", lambda step: 700.0 * step, "Start training", id="no count"),
+    ],
+)
+def test_other_numbers_without_a_word_are_not(form: str, ms: Callable[[int], float], head: str) -> None:
+    assert not len(_wordless(form, ms, head).steps)
+
+
+def test_numbers_without_a_word_and_without_a_time_are_not_learned() -> None:
+    assert not len(parse(["Start training", *(f"{step} {3.0 / (1 + step):.4f}" for step in range(60))]).steps)

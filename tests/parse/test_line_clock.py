@@ -381,3 +381,10 @@ def test_reports_that_come_before_their_work_are_followed_by_no_evaluation() -> 
         for late, text in ((0, f"step {step} loss 2.5"), (49.5, f"step {step} val loss 2.6"))
     ]
     assert _times(_events(lines))[1:] == pytest.approx([50.0] * 8)
+
+
+@given(st.floats(3.0, 11.0), st.sampled_from([15.625, 16.0]))
+def test_a_clock_whose_ticks_several_steps_share_is_read_over_many_of_them(step_ms: float, tick_ms: float) -> None:
+    lines = [(np.floor(step * step_ms / tick_ms) * tick_ms / 1000, f"step {step} loss 2.5") for step in range(400)]
+    found = np.array(_times(_events(lines)))
+    assert float(np.nanmedian(found)) == pytest.approx(step_ms / 1000, rel=0.1)

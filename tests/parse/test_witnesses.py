@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -531,3 +532,30 @@ def test_a_bar_that_names_the_epoch_of_each_of_its_counts_is_over_epochs() -> No
 def test_a_bar_over_prompts_is_no_training_whatever_the_log_speaks_of() -> None:
     bar = [f"  1%|▏         | {62 * n}/86745 [00:0{n}<03:15, 444.18it/s]" for n in range(1, 9)]
     assert _read(["Loading the trained model", "Loaded 86745 prompts", *bar, *bar]).empty
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("of_run", [True, False])
+def test_what_is_left_beside_an_epoch_and_a_batch_tells_a_step(first: int, of_run: bool) -> None:
+    """Of the run, or of the epoch; worked out from the last step alone, it scatters."""
+    rng, lines = np.random.default_rng(7), []
+    for epoch in range(3):
+        for batch in range(100):
+            to_do = 20 * 100 - 100 * epoch - batch if of_run else 100 - batch
+            left = timedelta(seconds=float(to_do * rng.uniform(0.25, 0.35)))
+            lines.append(
+                f"[Epoch {epoch + first}/20] [Batch {batch}/100] [D loss: 0.{rng.integers(100, 999)}] ETA: {left}"
+            )
+    found = parse(lines).steps
+    assert list(found["step"]) == 3 * list(range(100))
+    assert found["step_time_s"].median() == pytest.approx(0.3, rel=0.1)
+
+
+def test_what_is_left_of_something_else_tells_no_step() -> None:
+    rng = np.random.default_rng(7)
+    lines = [
+        f"[Epoch {epoch}/20] [Batch {batch}/100] [D loss: 0.{rng.integers(100, 999)}] ETA: {timedelta(seconds=float(left))}"
+        for epoch in range(3)
+        for batch, left in enumerate(rng.lognormal(5, 2, 100))
+    ]
+    assert parse(lines).steps["step_time_s"].isna().all()

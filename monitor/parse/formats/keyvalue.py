@@ -177,8 +177,8 @@ def _forms(shape: tuple[str, ...]) -> tuple[Form, ...]:
 
 
 def _is_total(place: int, gaps: Sequence[Gap], entries: Sequence[Entry]) -> bool:
-    """The number is that of all steps, or of all micro-batches of one: "7/120", "7 of 120"."""
-    counted = bool(entries) and entries[-1].place == place - 1 and entries[-1].key.what in {"step", "micro"}
+    """The number is that of all steps or epochs, or of all micro-batches of a step: "7/120", "7 of 120"."""
+    counted = bool(entries) and entries[-1].place == place - 1 and entries[-1].key.what in {"step", "micro", "epoch"}
     return counted and _OF_ALL.fullmatch(gaps[place].text) is not None
 
 
@@ -315,7 +315,10 @@ def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[
         is_count = place in fractions and _LEADS_ON.fullmatch(before) and _is_count(gaps[place + 2])
         if epoch >= 0 and (is_count or (_OPENS.fullmatch(before) and before.strip() != "[")):
             total = place + 1 if place in fractions else -1
-            return [Entry(place, Key("step", BATCH), total=total, in_epoch=True), Entry(epoch, Key("epoch"))]
+            epochs = epoch + 1 if place == epoch + 2 else -1
+            known = any(entry.place == epoch for entry in entries)
+            named = [] if known else [Entry(epoch, Key("epoch"), total=epochs)]
+            return [Entry(place, Key("step", BATCH), total=total, in_epoch=True), *named]
         if _AFTER.search(before) and _STEPS_DONE.match(gaps[place + 1].text):
             return [Entry(place, Key("step", STEPS))]
     for place in range(2, len(gaps) - 2):
@@ -326,7 +329,8 @@ def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[
     told = any(entry.key.what in {*SPEEDS, "loss"} for entry in entries)
     for place in sorted(fractions) if told else ():
         if place - 2 in fractions and _PAIR.fullmatch(gaps[place].text):
-            return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=True), Entry(place - 2, Key("epoch"))]
+            epoch_of = Entry(place - 2, Key("epoch"), total=place - 1)
+            return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=True), epoch_of]
     for place in sorted(fractions) if told else ():
         before = gaps[place].text
         if place and before.rstrip()[-1:] == "[" and gaps[place + 2].text.lstrip()[:1] in {"]", "("}:
