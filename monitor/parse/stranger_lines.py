@@ -16,6 +16,7 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation
 from monitor.model import LogPage
 from monitor.parse.gates import Lines
 from monitor.parse.numbers import clock_s
+from monitor.parse.ordinals import named_first
 from monitor.parse.stranger_words import LEARNING, LOSS, QUALITY
 from monitor.parse.vocabulary import word_set
 
@@ -94,6 +95,7 @@ def split(text: str) -> tuple[Shape, list[float]] | None:
     """
     if len(text) > _LONGEST:
         return None
+    text = named_first(text)
     text = _LOCATION.sub("", text.strip()) if ".py:" in text else text.strip()
     if text.count(", ") > 1 and (listed := _LISTED.search(text)) is not None:
         text = f"{text[: listed.start()]}{_paired(listed)}{text[listed.end() :]}"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from monitor.parse.formats import jsonlines, keyvalue
 from monitor.parse.keys import key_of, unit_of
 from monitor.parse.rows import Reading
+from tests.parse.read import parse
 
 
 def read(line: str) -> list[Reading]:
@@ -315,3 +316,26 @@ def test_long_lines_pass_quickly(piece: str) -> None:
     text = "step 1 loss 2.0 " + piece * (262_144 // len(piece))
     list(jsonlines.read(text))
     list(keyvalue.read(text))
+
+
+@pytest.mark.parametrize(
+    ("form", "format"),
+    [
+        ("{epoch}th epoch, {step}th mini-batch, loss is 0.{n}", "key-value"),
+        ("The {step}th iteration of the training, loss 0.{n}", "key-value"),
+        ("第{epoch}轮 第{step}步 loss: 0.{n}", "key-value"),
+        ("第 {epoch} 个epoch的第 {step} 个batch, loss为0.{n}", "learned"),
+        ("训练次数：{step}，Loss：0.{n}", "learned"),
+        ("第{step}次迭代, 损失: 0.{n}", "learned"),
+    ],
+)
+def test_a_count_may_stand_before_its_name_or_inside_it(form: str, format: str) -> None:
+    lines = [form.format(epoch=epoch, step=step, n=900 - 7 * step - epoch) for epoch in range(2) for step in range(30)]
+    found = parse(lines).steps
+    assert set(found["format"]) == {format}
+    assert list(found["step"]) == 2 * list(range(30))
+    assert found["loss"].iloc[0] == pytest.approx(0.9)
+
+
+def test_the_time_of_a_chinese_report_is_read() -> None:
+    assert one("第3步 loss: 0.5 用时 0.53s").time_s == pytest.approx(0.53)

@@ -21,6 +21,7 @@ from functools import lru_cache
 from monitor.parse.gaps import Gap, gap
 from monitor.parse.keys import SPEEDS, Key, key_of, measured, words_of
 from monitor.parse.numbers import SPELLED
+from monitor.parse.ordinals import named_first
 from monitor.parse.records import Entry, Form, form, reading
 from monitor.parse.rows import Reading
 from monitor.parse.spans import spans
@@ -71,10 +72,8 @@ _EPOCH_AND = re.compile(
     r"(?i)\bepoch[)\]]?\s?(?:and|&|,|/|-|_)\s?[(\[]?(?P<name>iter(?:ation)?|batch|step)[)\]]?\s?[:=]?\s?[(\[]?"
     r"(?P<epoch>\d{1,6})(?:\s?[,/:|-]\s?|\s{1,3})(?P<step>\d{1,9})(?![\w.]\d)[)\]]?"
 )
-# "0-epoch (4/1780)", "3rd epoch [4/1780]"
-_NTH_EPOCH = re.compile(
-    r"(?i)(?<![\w.])(?P<epoch>\d{1,6})(?:-|(?:st|nd|rd|th) )epoch\s?[:,]?\s?(?=[(\[]\s?\d{1,9}\s?/)"
-)
+# "0-epoch (4/1780)"
+_NTH_EPOCH = re.compile(r"(?i)(?<![\w.])(?P<epoch>\d{1,6})-epoch\s?[:,]?\s?(?=[(\[]\s?\d{1,9}\s?/)")
 # "step100/174"
 _GLUED = re.compile(r"(?i)(?<![\w/.\\-])(?:step|iter|batch)(?=\d{1,9}\s?/\s?\d)")
 # "Minibatch[1001-2000]", "Minibatch[   1- 500, 12.5%]": told of all of them, at the last.
@@ -123,6 +122,7 @@ def _pieces(text: str) -> list[str]:
     """The text cut at its numbers: a gap, a number, a gap, …"""
     if len(text) > _LONGEST:
         text = text[:_LONGEST]
+    text = named_first(text)
     if "E" in text[:_SHORT_HEAD] and (short := _EPOCH_BATCH.match(text)) is not None:
         text = f"epoch {short['epoch']} batch {short['batch']}{text[short.end() :]}"
     elif ("poch" in text or "POCH" in text) and (both := _EPOCH_AND.search(text)) is not None:
