@@ -92,27 +92,23 @@ def _frame(rows: Any, dtypes: Mapping[str, str], what: str) -> pd.DataFrame:
     missing = [name for name in dtypes if name not in given]
     if missing:
         raise ValueError(f"a frame of {what} needs the columns {', '.join(missing)}")
-    return _of_columns(given, dtypes).reset_index(drop=True)
+    given |= {name: _categories(given[name]) for name, dtype in dtypes.items() if dtype == "category"}
+    return framed(given, dtypes)
 
 
-def cast(frame: pd.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFrame:
-    """The columns in their types. Only those that are not of theirs are touched: each of the others takes as long."""
-    own = frame.dtypes
-    other = {name: dtype for name, dtype in dtypes.items() if not _is(own[name], dtype)}
-    return frame.astype(other) if other else frame
+def framed(columns: Mapping[Any, pd.Series], dtypes: Mapping[str, str]) -> pd.DataFrame:
+    """A frame of the columns of these names in these types. All are of one index, which is left out.
 
-
-def _of_columns(given: Mapping[Any, pd.Series], dtypes: Mapping[str, str]) -> pd.DataFrame:
-    """The columns of these names in their types, put together once: of few rows that is most of the time."""
-    columns = []
-    for name, dtype in dtypes.items():
-        column = given[name]
-        if dtype == "category":
-            column = _categories(column)
-        columns.append(column if _is(column.dtype, dtype) else column.astype(dtype))
-    made = pd.concat(columns, axis=1)
+    It is made once, of columns that are touched only where they are not of their type: of few rows the making is most of
+    the time.
+    """
+    typed = [
+        column if _is(column.dtype, dtype) else column.astype(dtype)
+        for column, dtype in ((columns[name], dtype) for name, dtype in dtypes.items())
+    ]
+    made = pd.concat(typed, axis=1)
     made.columns = _names(tuple(dtypes))
-    return made
+    return made.reset_index(drop=True)
 
 
 @cache
