@@ -53,7 +53,7 @@ def _made_once() -> Iterator[None]:
 
 
 def _shared(keep: data.OfReport) -> data.OfReport:
-    """What is made of one report is the same for all tests that look at it: half of what a page costs.
+    """What is made of one report is the same for all tests that look at it: a fifth of what its page costs.
 
     The cache of the pages lies before it, and begins empty in each test.
     """
