@@ -21,11 +21,13 @@ import botocore.session
 import pytest
 import vl_convert
 from _pytest.nodeid import coerce_node_id
+from botocore.hooks import EventAliaser
 from botocore.loaders import create_loader
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadGroupScheduling
 
 from monitor import faults
+from monitor.cli import main
 from tests import drawn
 
 # Nothing here times anything: a busy machine is no failure. Nor is luck: of the same code the suite says the same; what no
@@ -42,6 +44,23 @@ def _models_read_once() -> Iterator[None]:
     """The models of AWS's services are files of megabytes: read once, and not by each of a thousand sessions."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(botocore.session, "create_loader", cache(create_loader))
+        # What each of them looks up of the names of hundreds of events is the same, too.
+        names: dict[str, str] = {}
+        begin = EventAliaser.__init__
+
+        def begun(aliaser: EventAliaser, *given: Any, **told: Any) -> None:
+            begin(aliaser, *given, **told)
+            aliaser._alias_name_cache = names
+
+        patch.setattr(EventAliaser, "__init__", begun)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _grammar_made_once() -> Iterator[None]:
+    """A process has one; here a thousand calls are made in each, and to make it takes longer than what many of them do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(main, "parser", cache(main.parser))
         yield
 
 
@@ -132,3 +151,5 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if not session.config.option.collectonly:
         gc.collect()
         gc.freeze()
+        # Nor what each of thousands of tests has just made, every 700 objects.
+        gc.set_threshold(50_000, 20, 20)

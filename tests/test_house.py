@@ -120,9 +120,16 @@ def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def _imports(tree: ast.AST) -> list[str]:
+@cache
+def _nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All of the tree; to walk through it takes longer than to look at what is there."""
+    return tuple(ast.walk(_tree(path)))
+
+
+@cache
+def _imports(path: Path) -> list[str]:
     found = []
-    for node in ast.walk(tree):
+    for node in _nodes(path):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
@@ -145,7 +152,7 @@ def test_imports_go_down_only() -> None:
                 f"{_id(path)}: the room {room} has no floor; give it one in tests/test_house.py and the design"
             )
             continue
-        for name in _imports(_tree(path)):
+        for name in _imports(path):
             parts = name.split(".")
             if parts[0] == "monitor" and len(parts) > 1 and parts[1] != room and parts[1] != "__version__":
                 other = parts[1]
@@ -161,11 +168,10 @@ def test_pure_rooms_touch_no_world() -> None:
     for path in FILES:
         if _room(path) not in PURE:
             continue
-        tree = _tree(path)
         wrong += [
-            f"{_id(path)} is pure and imports {name}" for name in _imports(tree) if name.split(".")[0] in IMPURE_MODULES
+            f"{_id(path)} is pure and imports {name}" for name in _imports(path) if name.split(".")[0] in IMPURE_MODULES
         ]
-        for node in ast.walk(tree):
+        for node in _nodes(path):
             if isinstance(node, ast.Call):
                 called = node.func
                 if isinstance(called, ast.Name) and called.id in IMPURE_CALLS:
@@ -192,7 +198,7 @@ _CALLBACK = re.compile(r"on_(click|change|select|submit|dismiss|\w+_change)")
 def test_what_a_widget_calls_is_calm() -> None:
     wrong = []
     for path in (path for path in FILES if _room(path) in KEPT_TO["streamlit"]):
-        for node in ast.walk(_tree(path)):
+        for node in _nodes(path):
             given: list[tuple[str | None, ast.expr]] = []
             if isinstance(node, ast.Call):
                 given = [(keyword.arg, keyword.value) for keyword in node.keywords]
@@ -212,7 +218,7 @@ def test_what_a_widget_calls_is_calm() -> None:
 
 def test_no_source_is_asked_which_class_it_is_of() -> None:
     """What only some sources can do is a member that is None or empty for the others (monitor/fetch/source.py)."""
-    classes = [node for path in FILES for node in ast.walk(_tree(path)) if isinstance(node, ast.ClassDef)]
+    classes = [node for path in FILES for node in _nodes(path) if isinstance(node, ast.ClassDef)]
     sources = {"JobSource"} | {
         each.name
         for each in classes
@@ -233,7 +239,7 @@ def test_no_source_is_asked_which_class_it_is_of() -> None:
     }
     wrong = []
     for path in FILES:
-        for node in ast.walk(_tree(path)):
+        for node in _nodes(path):
             asked: list[ast.AST] = []
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) > 1:
                 if node.func.id in {"isinstance", "issubclass"}:
@@ -261,7 +267,7 @@ def test_the_application_runs_without_the_tests_and_their_tools() -> None:
     wrong = [
         f"{_id(path)} imports {name}"
         for path in FILES
-        for name in _imports(_tree(path))
+        for name in _imports(path)
         if name.split(".")[0] in {"tests", "pytest", "hypothesis", "playwright"}
     ]
     assert not wrong, "\n".join(wrong)

@@ -7,11 +7,13 @@ judged.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from monitor.alert.conditions import MEASURES, Threshold
 from monitor.alert.track import Bools, Floats, Track, Tracked, in_order, median_so_far, seconds, steps_done
@@ -275,33 +277,23 @@ def host_tracks(report: Report, when: Threshold, now: datetime, at_end: bool) ->
         return Tracked(
             why_none=f"No minute of {words} can be judged yet: the newest three are left out, since metrics come late."
         )
-    table = rows.sort_values(["node", "timestamp", "value_pct"]).drop_duplicates(["node", "timestamp"])
-    table = pd.DataFrame(
-        {
-            "node": table["node"],
-            "begin": seconds(table["timestamp"]),
-            "value": table["value_pct"],
-            "period": table["period_s"].astype("float64"),
-        }
-    )
-    keys, medians = median_so_far(
-        (1000 * table["begin"]).to_numpy("int64"), table["value"].to_numpy("float64"), LEAST_MINUTES
-    )
+    table = _points(rows)
+    keys, medians = median_so_far((1000 * table.begins).astype("int64"), table.values, LEAST_MINUTES)
     usual = dict(zip(keys.tolist(), medians.tolist(), strict=True))
     by_steps = when.lasting is not None and when.lasting.steps is not None
     tracks = []
-    for node, mine in table.groupby("node", observed=True, sort=False):
-        begins, periods = mine["begin"].to_numpy("float64"), mine["period"].to_numpy("float64")
+    for node, mine in table.of_nodes():
+        begins, periods = table.begins[mine], table.periods[mine]
         moments = (1000 * begins).astype("int64")
         done = steps_done(report.run.steps, str(node)) if by_steps else np.empty(0)
-        breaks = np.zeros(len(mine), dtype=bool)
+        breaks = np.zeros(len(begins), dtype=bool)
         breaks[1:] = np.diff(begins) > _GAP_PERIODS * periods[1:]
         tracks.append(
             Track(
                 str(node),
                 begins,
                 begins + periods,
-                mine["value"].to_numpy("float64"),
+                table.values[mine],
                 np.array([usual[moment] for moment in moments.tolist()]),
                 breaks,
                 np.searchsorted(done, begins, "right"),
@@ -313,22 +305,67 @@ def host_tracks(report: Report, when: Threshold, now: datetime, at_end: bool) ->
     return Tracked(in_order(tracks), "%")
 
 
+@dataclass(frozen=True, slots=True)
+class _Points:
+    """One point a node and moment, in order; all arrays are of one length but the last."""
+
+    begins: Floats
+    values: Floats
+    periods: Floats
+    node: NDArray[np.int64]
+    names: pd.Index
+
+    def of_nodes(self) -> Iterator[tuple[str, slice]]:
+        """Each node with the place of its points."""
+        firsts = np.flatnonzero(np.diff(self.node, prepend=-1))
+        for first, end in zip(firsts.tolist(), [*firsts[1:].tolist(), len(self.node)], strict=True):
+            yield str(self.names[self.node[first]]), slice(first, end)
+
+
+def _points(rows: pd.DataFrame) -> _Points:
+    """Of a moment that is told twice the smaller value."""
+    # By way of pandas that is most of what a look at a threshold takes.
+    node, names = pd.factorize(rows["node"], sort=True)
+    at, values = _ms(rows["timestamp"]), rows["value_pct"].to_numpy("float64")
+    order = np.lexsort((values, at, node))
+    node, at = node[order], at[order]
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = (np.diff(node) != 0) | (np.diff(at) != 0)
+    kept = order[first]
+    periods = rows["period_s"].to_numpy("float64")[kept]
+    return _Points(at[first] / 1000, values[kept], periods, node[first].astype(np.int64), names)
+
+
+def _ms(times: pd.Series) -> NDArray[np.int64]:
+    found: NDArray[np.int64] = times.to_numpy("datetime64[ms]").view(np.int64)
+    return found
+
+
+def _us(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
 def _judged(rows: pd.DataFrame, report: Report, metric: str, now: datetime, at_end: bool) -> pd.DataFrame:
     """The points that lie for the most part in the training, and that neither came too late nor are of the teardown."""
     job = report.job
-    ends = rows["timestamp"] + pd.to_timedelta(rows["period_s"].astype("int64"), unit="s")
-    half = (ends - rows["timestamp"]) / 2
-    inside = pd.Series(False, index=rows.index)
+    begins = 1000 * _ms(rows["timestamp"])
+    half = 500_000 * rows["period_s"].to_numpy("int64")
+    ends = begins + 2 * half
+    kept = np.zeros(len(rows), dtype=bool)
     for start, end in training_spans(job, now):
-        inside |= np.minimum(ends, pd.Timestamp(end)) - np.maximum(rows["timestamp"], pd.Timestamp(start)) >= half
-    kept = inside & (ends <= now - LEFT_OUT_AT_END)
+        kept |= np.minimum(ends, _us(end)) - np.maximum(begins, _us(start)) >= half
+    kept &= (ends <= _us(now - LEFT_OUT_AT_END)) & rows["timestamp"].notna().to_numpy()
     # Devices at rest before the first step are initialization, which has findings of its own; how full memory and disk are
     # counts from the beginning.
     begun = _begun(report, now) if metric in OF_WORK else None
     if begun is not None:
-        kept &= rows["timestamp"] + half >= begun
-    if at_end and job.ended is not None and (kept & (ends <= job.ended - LEFT_OUT_AT_END)).any():
-        kept &= ends <= job.ended - LEFT_OUT_AT_END
+        kept &= begins + half >= _us(begun)
+    if at_end and job.ended is not None:
+        before = kept & (ends <= _us(job.ended - LEFT_OUT_AT_END))
+        kept = before if before.any() else kept
     return rows[kept]
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from monitor.analyze.cascade import left_out, with_writers
-from monitor.model.frames import cast
+from monitor.model.frames import framed
 
 #: What can stand in a step's gap without being slowness: the columns of the journal that say so.
 MARKS = ("checkpoint", "evaluation", "restart")
@@ -47,6 +47,7 @@ _COLUMNS = {
 }
 
 
+_AS_PRINTED = ("step", "throughput", "throughput_unit", "kind", "segment", "warm_up", "stream", "line")
 _READ = ["node", "rank", "stream", "format", "kind", "segment", "line", "step", "timestamp", "warm_up"]
 _READ += ["throughput", "throughput_unit"]
 
@@ -65,36 +66,30 @@ def journal(steps: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
     rows = _leading(steps)
     if rows.empty:
         return pd.DataFrame({name: [] for name in _COLUMNS}).astype(_COLUMNS)
-    out = pd.DataFrame(
-        {
-            "at": rows["timestamp"],
-            "step": rows["step"],
-            "segment": rows["segment"],
-            "warm_up": rows["warm_up"],
-            "throughput": rows["throughput"],
-            "throughput_unit": rows["throughput_unit"],
-            "kind": rows["kind"],
-            "stream": rows["stream"],
-            "line": rows["line"],
-        }
-    )
-    moved = out["step"].diff().astype("float64")
-    same = (out["segment"].diff() == 0).fillna(False) & (moved > 0)
-    out["steps"] = moved.where(same.to_numpy(dtype=bool))
-    out["gap_s"] = out["at"].diff().dt.total_seconds()
-    out["wall_s"] = _wall(out)
-    out["step_time_s"] = _medians(steps, rows)
-    own = rows["kind"].isin(_OWN_TIME).to_numpy() & out["step_time_s"].notna().to_numpy()
-    out["time_s"] = out["step_time_s"].where(own, out["wall_s"]).fillna(out["step_time_s"])
+    moved = rows["step"].diff().astype("float64")
+    same = (rows["segment"].diff() == 0).fillna(False) & (moved > 0)
+    done = moved.where(same.to_numpy(dtype=bool))
+    gap_s = rows["timestamp"].diff().dt.total_seconds()
+    wall_s = _wall(gap_s, done)
+    step_time_s = _medians(steps, rows)
+    own = rows["kind"].isin(_OWN_TIME).to_numpy() & step_time_s.notna().to_numpy()
+    columns = {name: rows[name] for name in _AS_PRINTED} | {
+        "at": rows["timestamp"],
+        "steps": done,
+        "gap_s": gap_s,
+        "wall_s": wall_s,
+        "step_time_s": step_time_s,
+        "time_s": step_time_s.where(own, wall_s).fillna(step_time_s),
+    }
     said = events["kind"].to_numpy(object)
     for mark, kinds in _KINDS.items():
-        found = np.zeros(len(out), dtype=bool)
+        found = np.zeros(len(rows), dtype=bool)
         for kind in kinds:
             if (of_kind := said == kind).any():
-                found |= _before(out, events[of_kind], left_out(events, {kind}))
+                found |= _before(rows, events[of_kind], left_out(events, {kind}))
         common = mark != "restart" and found.mean() > _TOO_COMMON
-        out[mark] = False if common else found
-    return cast(out[list(_COLUMNS)], _COLUMNS).reset_index(drop=True)
+        columns[mark] = pd.Series(np.zeros(len(rows), dtype=bool) if common else found, index=rows.index)
+    return framed(columns, _COLUMNS)
 
 
 def plain_rows(journal: pd.DataFrame) -> pd.DataFrame:
@@ -158,10 +153,9 @@ def _leading(steps: pd.DataFrame) -> pd.DataFrame:
     return rows.iloc[np.lexsort(keys)]
 
 
-def _wall(rows: pd.DataFrame) -> pd.Series:
-    wall = rows["gap_s"] / rows["steps"]
-    wall = wall.where(rows["gap_s"] >= 0)
-    gaps = rows["gap_s"].dropna()
+def _wall(gap_s: pd.Series, done: pd.Series) -> pd.Series:
+    wall = (gap_s / done).where(gap_s >= 0)
+    gaps = gap_s.dropna()
     if len(gaps) >= 5 and gaps.median() < _BLOCKS * gaps.mean() and (gaps < _BLOCKS * gaps.mean()).mean() > _TOO_COMMON:
         wall[:] = np.nan
     return wall
@@ -184,7 +178,7 @@ def _before(rows: pd.DataFrame, marks: pd.DataFrame, merged: pd.DataFrame) -> np
     """
     found = np.zeros(len(rows), dtype=bool)
     streams, lines = rows["stream"].to_numpy(), rows["line"].to_numpy("int64")
-    times = rows["at"].to_numpy("datetime64[ms]")
+    times = rows["timestamp"].to_numpy("datetime64[ms]")
     timed = not np.isnat(times).any()
     latest = np.maximum.accumulate(times)
     begins = {str(stream): mine["line"].to_numpy("int64") for stream, mine in merged.groupby("stream", observed=True)}

@@ -35,7 +35,8 @@ class LocalProfiles:
 
 def local_profiles(profile: str | None = None) -> LocalProfiles:
     """What may be chosen, and what holds by itself with this profile. Nothing is asked of AWS."""
-    session = botocore.session.Session(profile=profile)
+    # Nothing is sent: of the hundreds of handlers that requests pass through none is needed.
+    session = botocore.session.Session(profile=profile, include_builtin_handlers=False)
     try:
         regions = _regions()
         profiles = tuple(session.available_profiles)
@@ -63,7 +64,7 @@ def _accounts(session: botocore.session.Session) -> dict[str, str]:
 @cache
 def _regions() -> tuple[str, ...]:
     """Those of the installed botocore: it reads large files for them."""
-    session = botocore.session.Session()
+    session = botocore.session.Session(include_builtin_handlers=False)
     listed = (session.get_available_regions("sagemaker", part) for part in _PARTITIONS)
     return tuple(dict.fromkeys(region for part in listed for region in part))
 

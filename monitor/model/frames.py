@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 # The five per-host metrics of a training job, under the names this program uses for them.
@@ -86,21 +87,33 @@ def _frame(rows: Any, dtypes: Mapping[str, str], what: str) -> pd.DataFrame:
     if not len(rows):
         return _empty(tuple(dtypes.items())).copy(deep=False)
     # A million steps are not held twice: who gives columns gives them away.
-    frame = pd.DataFrame(rows, copy=False)
-    missing = [name for name in dtypes if name not in frame.columns]
+    frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(rows, copy=False)
+    given = dict(frame.items())
+    missing = [name for name in dtypes if name not in given]
     if missing:
         raise ValueError(f"a frame of {what} needs the columns {', '.join(missing)}")
-    frame = frame[list(dtypes)]
-    for name in (name for name, dtype in dtypes.items() if dtype == "category"):
-        frame = frame.assign(**{name: _categories(frame[name])})
-    return cast(frame, dtypes).reset_index(drop=True)
+    given |= {name: _categories(given[name]) for name, dtype in dtypes.items() if dtype == "category"}
+    return framed(given, dtypes)
 
 
-def cast(frame: pd.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFrame:
-    """The columns in their types. Only those that are not of theirs are touched: each of the others takes as long."""
-    own = frame.dtypes
-    other = {name: dtype for name, dtype in dtypes.items() if not _is(own[name], dtype)}
-    return frame.astype(other) if other else frame
+def framed(columns: Mapping[Any, pd.Series], dtypes: Mapping[str, str]) -> pd.DataFrame:
+    """A frame of the columns of these names in these types. All are of one index, which is left out.
+
+    It is made once, of columns that are touched only where they are not of their type: of few rows the making is most of
+    the time.
+    """
+    typed = [
+        column if _is(column.dtype, dtype) else column.astype(dtype)
+        for column, dtype in ((columns[name], dtype) for name, dtype in dtypes.items())
+    ]
+    made = pd.concat(typed, axis=1)
+    made.columns = _names(tuple(dtypes))
+    return made.reset_index(drop=True)
+
+
+@cache
+def _names(columns: tuple[str, ...]) -> pd.Index:
+    return pd.Index(columns)
 
 
 def _is(own: Any, dtype: str) -> bool:
@@ -126,9 +139,13 @@ def _categories(column: pd.Series) -> pd.Series:
     """The texts as categories in one form: those that occur, sorted."""
     if not isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype("str").astype("category")
+    values: Any = column.array
+    occurring = np.unique(values.codes)
+    texts = values.categories.take(occurring[occurring >= 0]).tolist()
+    if len(texts) == len(values.categories) and texts == sorted(texts) and values.categories.dtype == "str":
+        return column
     column = column.cat.remove_unused_categories()
-    texts = pd.Index(sorted(column.cat.categories), dtype="str")
-    return column.cat.set_categories(texts)
+    return column.cat.set_categories(pd.Index(sorted(texts), dtype="str"))
 
 
 def steps_frame(rows: Any = ()) -> pd.DataFrame:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from functools import cache
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import pytest
@@ -45,7 +47,31 @@ def _made_once() -> Iterator[None]:
             return specifications[what]
 
         patch.setattr(data, "specification", specification)
+        for name in ("of_report", "ordered_of", "said_of"):
+            patch.setattr(data, name, _shared(getattr(data, name)))
         yield
+
+
+def _shared(keep: data.OfReport) -> data.OfReport:
+    """What is made of one report is the same for all tests that look at it: a fifth of what its page costs.
+
+    The cache of the pages lies before it, and begins empty in each test.
+    """
+    made: OrderedDict[tuple[int, str, CodeType], tuple[Report, Any]] = OrderedDict()
+
+    def shared(report: Report, what: str, make: Callable[[], Any]) -> Any:
+        def once() -> Any:
+            which = (id(report), what, make.__code__)
+            if which not in made:
+                made[which] = report, make()  # as long as it is held no other report has its number
+            made.move_to_end(which)
+            while len(made) > 512:
+                made.popitem(last=False)
+            return made[which][1]
+
+        return keep(report, what, once)
+
+    return shared
 
 
 @pytest.fixture
