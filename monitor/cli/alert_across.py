@@ -55,7 +55,7 @@ from monitor.model import JobSummary, Report
 from monitor.review import Reviewer
 from monitor.review.across import Across, Missing
 from monitor.settings import read
-from monitor.terminal import lost_output
+from monitor.terminal import lost_output, to_stderr
 from monitor.words import about_usd, clock, count
 
 # Each reads the streams of its job side by side.
@@ -108,7 +108,7 @@ class Desk:
         # Of those that are gone from the lists nothing is kept.
         self._reviewers = {key: known for job in jobs if (known := self._reviewers.get(key := _key(*job)))}
         judged: list[Judged] = []
-        for one in side_by_side(lambda job: self._judge(*job, now), jobs, _AT_ONCE):
+        for one in side_by_side(lambda job: self._judge(*job), jobs, _AT_ONCE):
             judged.append(one)
             say(f"{len(judged)} of {len(jobs)} jobs judged")
         return judged, _missing(listed)
@@ -124,7 +124,7 @@ class Desk:
                 new += telling.hear(look, one.verdicts)
         return new
 
-    def _judge(self, where: AccountRegion, job: JobSummary, now: datetime) -> Judged:
+    def _judge(self, where: AccountRegion, job: JobSummary) -> Judged:
         key = _key(where, job)
         try:
             reviewer = self._reviewers.get(key) or self._reviewer(where, job)
@@ -159,7 +159,7 @@ def run(arguments: argparse.Namespace, rules: tuple[Rule, ...], telling: Telling
         print_set_aside(asides, telling.ledger, paper)
         deliver(arguments, paper)
     for sentence in sentences(telling, outcomes, set()):
-        print(f"trainwatch: {sentence}", file=sys.stderr)
+        to_stderr(sentence)
     say_missing(missing, len(pairs))
     if any(one.has("firing") for one in judged):
         return CROSSED
@@ -297,11 +297,11 @@ def _complain(seen: _Seen, telling: Telling, named: set[str], told: set[str]) ->
     missing = {f"{one.where}: {one.error}" for one in seen.missing}
     unknown = {f"{one.name} of {one.where}: {one.verdicts[0].why}" for one in seen.judged if one.report is None}
     for sentence in sorted((missing | unknown) - named):
-        print(f"trainwatch: {sentence}", file=sys.stderr)
+        to_stderr(sentence)
     named.intersection_update(missing | unknown)
     named |= missing | unknown
     for sentence in sentences(telling, seen.outcomes, told):
-        print(f"trainwatch: {sentence}", file=sys.stderr)
+        to_stderr(sentence)
 
 
 @contextmanager

@@ -7,7 +7,6 @@ alerts that did not reach whom they are for: those that wait, and those that wer
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -29,6 +28,7 @@ from monitor.alert.sinks.names import Sink, sink_of
 from monitor.cli import output
 from monitor.cli.output import Cell, Column, table
 from monitor.errors import BadCall, CannotDo
+from monitor.terminal import to_stderr
 from monitor.words import DASH, clock, count, instant
 
 #: Of messages, by their kind.
@@ -191,7 +191,7 @@ def run_resend(arguments: argparse.Namespace, rules: Sequence[Rule], path: Path)
     troubles = [*ledger.damage(), *(sentence for outcome in outcomes for sentence in refusals(outcome))]
     troubles += [not_sent(outcome) for outcome in outcomes if outcome.waiting]
     for sentence in troubles:
-        print(f"trainwatch: {sentence}", file=sys.stderr)
+        to_stderr(sentence)
     return CannotDo.exit_code if any(outcome.waiting or outcome.refused for outcome in outcomes) else 0
 
 

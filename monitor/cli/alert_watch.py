@@ -37,7 +37,7 @@ from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.source import JobSource
 from monitor.model import Report
-from monitor.terminal import lost_output
+from monitor.terminal import lost_output, to_stderr
 from monitor.words import clock, count, duration
 
 SHORTEST_S = 1.0
@@ -137,7 +137,7 @@ def _tell(telling: Telling, look: Look, seen: _Seen, show: _Show) -> None:
         show(message, "")
     seen.outcomes, seen.set_aside = telling.deliver(), telling.set_aside()
     for sentence in sentences(telling, seen.outcomes, seen.told):
-        print(f"trainwatch: {sentence}", file=sys.stderr)
+        to_stderr(sentence)
     show(seen, "")
 
 
@@ -152,7 +152,7 @@ def is_over(report: Report, now: datetime) -> bool:
 def _trouble(sentence: str, said: set[str]) -> None:
     if sentence not in said:
         said.add(sentence)
-        print(f"trainwatch: {sentence}", file=sys.stderr)
+        to_stderr(sentence)
 
 
 @contextmanager
@@ -268,7 +268,7 @@ def publisher(source: JobSource, path: Path | None) -> Callable[[Report, datetim
         raise BadCall("--publish puts metrics into a job's account, and this job has none.", "Leave it out.")
     ledger = Ledger(durable(path))
     for sentence in ledger.damage():
-        print(f"trainwatch: {sentence}", file=sys.stderr)
+        to_stderr(sentence)
 
     def published(report: Report, now: datetime) -> str:
         try:
