@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from monitor.analyze.cascade import left_out, with_writers
-from monitor.model.frames import cast
+from monitor.model.frames import cast, moment_of
 
 #: What can stand in a step's gap without being slowness: the columns of the journal that say so.
 MARKS = ("checkpoint", "evaluation", "restart")
@@ -366,14 +366,10 @@ def _first_row(rows: pd.DataFrame, texts: pd.Series, further: pd.Series | None) 
             rank=None if pd.isna(first["rank"]) else int(first["rank"]),
             step=int(steps.iloc[0]) if len(steps) else None,
             last_good=int(before.iloc[-1]) if len(before) else None,
-            start=_moment(first["timestamp"]),
-            end=_moment(last["timestamp"]),
+            start=moment_of(first["timestamp"]),
+            end=moment_of(last["timestamp"]),
             reports=reports,
             recovered=len(after) > 0,
             line=str(texts.get((first["stream"], first["line"]), "")),
         )
     return None
-
-
-def _moment(at: pd.Timestamp) -> datetime | None:
-    return None if pd.isna(at) else at.to_pydatetime()

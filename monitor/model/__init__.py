@@ -7,6 +7,7 @@ What was not observed is ``None`` (or NaN/NaT/<NA> in a frame), never 0.
 from monitor.model.frames import (
     LEFT_OUT,
     METRICS,
+    RUN_FRAMES,
     STEP_CSV_COLUMNS,
     events_frame,
     gpus_frame,
@@ -14,6 +15,7 @@ from monitor.model.frames import (
     in_order_of_time,
     line_numbers,
     metrics_frame,
+    moment_of,
     steps_frame,
 )
 from monitor.model.job import (
@@ -82,6 +84,7 @@ __all__ = [
     "LEFT_OUT",
     "METRICS",
     "MOST_USD_PER_HOUR",
+    "RUN_FRAMES",
     "STEP_CSV_COLUMNS",
     "Activity",
     "ApiBill",
@@ -140,6 +143,7 @@ __all__ = [
     "is_price",
     "line_numbers",
     "metrics_frame",
+    "moment_of",
     "natural_order",
     "steps_frame",
 ]
