@@ -16,11 +16,10 @@ from monitor.diagnose.headline import status_word
 from monitor.diagnose.stakes import stakes_usd
 from monitor.diagnose.verdict import Level, by_urgency, judge, place_of
 from monitor.errors import BadCall, TrainwatchError
-from monitor.fetch.source import JobQuery
+from monitor.fetch.source import JobQuery, job_query
 from monitor.inert import inert
 from monitor.model import JobSummary, Report
 from monitor.review import Progress
-from monitor.review.job_query import job_query
 from monitor.words import usd
 
 CAP = 3000

@@ -25,12 +25,11 @@ from monitor.cli.options import (
 )
 from monitor.cli.output import Column, Paper, as_json, deliver, paper_for, progress, table
 from monitor.errors import BadCall
-from monitor.fetch.source import JobQuery
+from monitor.fetch.source import JobQuery, job_query
 from monitor.installed import PROGRAM
 from monitor.review.across import Across, Missing
 from monitor.review.archived import Source
 from monitor.review.archiving import STATES, Archiver, Asked, Outcome
-from monitor.review.job_query import job_query
 from monitor.settings import archive_root, read
 from monitor.terminal import to_stderr
 

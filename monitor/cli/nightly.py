@@ -14,7 +14,7 @@ from monitor.archive.store import store_of
 from monitor.cli.options import account_source, checked_limit, is_many, pairs_of, sweep_of
 from monitor.cli.output import Paper, as_json, deliver, paper_for, progress
 from monitor.errors import CannotDo
-from monitor.review.job_query import job_query
+from monitor.fetch.source import job_query
 from monitor.review.nightly import Night, NightlyFolder, Plan, night
 from monitor.settings import archive_root, no_place, read, user_folder
 from monitor.terminal import to_stderr

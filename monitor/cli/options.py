@@ -19,15 +19,14 @@ from monitor.alert.conditions import seconds_in
 from monitor.archive.cache import Cache, user_cache
 from monitor.choices import ARCHIVE, LOGS
 from monitor.errors import BadCall
-from monitor.fetch.metrics.minute_store import FolderMinutes
-from monitor.fetch.source import Aggregated, JobQuery, JobSource
+from monitor.fetch.metrics.profiler import FolderMinutes
+from monitor.fetch.source import Aggregated, JobQuery, JobSource, job_query
 from monitor.model import Job
 from monitor.parse.recognise import Recogniser
 from monitor.parse.user import step_pattern
 from monitor.review import Instead, Progress, Reviewer, archived
 from monitor.review.across import Missing, Sweep
 from monitor.review.archived import ArchiveSource, Source
-from monitor.review.job_query import job_query
 from monitor.settings import Settings, expanded, read
 from monitor.terminal import to_stderr
 

@@ -22,7 +22,8 @@ from monitor.archive.store import Store
 from monitor.aws.calls import side_by_side
 from monitor.errors import BadCall, CannotDo, TrainwatchError
 from monitor.fetch.exports.job import Description, descriptions, newest
-from monitor.fetch.exports.records import WRITE_TEST, Objects, StoredObject, begun_s, exported, objects_at
+from monitor.fetch.exports.records import Objects, StoredObject, begun_s, exported, objects_at
+from monitor.fetch.files.source import WRITE_TEST
 from monitor.model.job import account_of
 from monitor.review.exported_tasks import (
     LOST,
