@@ -23,7 +23,8 @@ _KINDS = {
     "evaluation": ("evaluation-begin", "evaluation-end"),
     "restart": ("restart", "resume"),
 }
-_OWN_TIME = frozenset({"step", "interval", "cumulative", "aggregated"})
+#: How a time is come by that is of the steps alone, without what lies between them.
+OWN_TIME = frozenset({"step", "interval", "cumulative", "aggregated"})
 # Where lines come in blocks, the time of a line is that of its block: then most gaps are nearly nothing.
 _BLOCKS = 0.2
 # A kind of mark that stands before more reports than this explains none of them.
@@ -84,7 +85,7 @@ def journal(steps: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
     out["gap_s"] = out["at"].diff().dt.total_seconds()
     out["wall_s"] = _wall(out)
     out["step_time_s"] = _medians(steps, rows)
-    own = rows["kind"].isin(_OWN_TIME).to_numpy() & out["step_time_s"].notna().to_numpy()
+    own = rows["kind"].isin(OWN_TIME).to_numpy() & out["step_time_s"].notna().to_numpy()
     out["time_s"] = out["step_time_s"].where(own, out["wall_s"]).fillna(out["step_time_s"])
     said = events["kind"].to_numpy(object)
     for mark, kinds in _KINDS.items():

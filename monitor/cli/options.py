@@ -1,5 +1,5 @@
-"""What the grammars of several commands share: their help, durations (``30s``, ``10 min``, ``1 h``), the sinks of alerts, and the
-job that is meant: where it is read from, and Logs Insights for logs that would take minutes to read.
+"""What commands make of the options that several of them take: durations (``30s``, ``10 min``, ``1 h``), the sinks of alerts,
+and the job that is meant: where it is read from, and Logs Insights for logs that would take minutes to read.
 
 With ``--all-accounts``, the accounts and regions that a command looks over together, and how those that failed are named.
 """

@@ -23,8 +23,8 @@ from monitor.review.across import Across, AcrossSnapshot, Missing, Placed
 from monitor.show import address, data
 from monitor.show.drawing import csv_button
 from monitor.show.grid import Column, Row, show_grid
-from monitor.show.job.header import Figure
-from monitor.show.jobs.query import show_clear, show_jobs_figures, show_status
+from monitor.show.job.header import Figure, show_tiles
+from monitor.show.jobs.query import show_clear, show_status
 from monitor.show.jobs.table import instances_words
 from monitor.show.pace import IDLE, WAITING, Pace
 from monitor.show.shell import JOB_PAGE, JOBS_PAGE
@@ -83,7 +83,7 @@ def board(zone: tzinfo) -> Pace:
     asked, across = asked_accounts(), snapshot.across
     pairs = [where for where in _pairs() if asked.takes(where)]
     rows = sorted((row for row in across.rows if asked.takes(row.where)), key=lambda row: _urgency(row, now))
-    show_jobs_figures(figures(rows, across, pairs, now))
+    show_tiles(figures(rows, across, pairs, now))
     _show_missing([one for one in across.missing if asked.takes(one.where)], now)
     show_filters(asked)
     rows = [row for row in rows if asked.takes_job(row)]

@@ -36,6 +36,7 @@ from monitor.diagnose.comparison.words import cannot_tell, range_words
 from monitor.diagnose.words.step_readings import otherwise
 from monitor.model import Came, Job, Pair, PairSide, Report, came_of
 from monitor.predict.outcome import outcome
+from monitor.predict.parameters import as_set
 from monitor.predict.setup import Known, Setup, setup_of
 from monitor.predict.spread import promise_words
 
@@ -483,5 +484,5 @@ def _side(report: Report, result: Against, place: int) -> PairSide:
 
 
 def _text(value: Any) -> str:
-    text = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    text = "" if value is None else as_set(value)
     return text if not text or _WORD.fullmatch(text) else "(not kept)"
