@@ -200,33 +200,36 @@ class PageSource(JobSource, Protocol):
         ...
 
 
-class LogsAlone(ABC):
-    """What those PageSources have in common that have the logs of one job and nothing else: no account, no price."""
+class WithoutAccount(ABC):
+    """What sources have in common whose jobs are no account's: their list tells all that they know of it."""
 
     clients = lines = None
 
     @abstractmethod
     def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
-        """The one job there is, whatever the query."""
+        """As of a ``JobSource``."""
 
     def find(self, query: JobQuery) -> Found:
         return Found(self.jobs(query))
 
     def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
-        """The rows as they are: only the job itself, when it is read, tells of instances."""
         return tuple(summaries)
-
-    def profiled(self, job: Job) -> None:
-        return None
 
     def endpoint(self) -> None:
         return None
 
-    def instance_type(self, name: str) -> Node | None:
-        return lookup(name)
-
     def price(self, instance_type: str, job: Job) -> Price | Gap | None:
         return None
+
+
+class LogsAlone(WithoutAccount):
+    """What those PageSources have in common that have the logs of one job and nothing else."""
+
+    def profiled(self, job: Job) -> None:
+        return None
+
+    def instance_type(self, name: str) -> Node | None:
+        return lookup(name)
 
     def bill(self) -> ApiBill:
         return ApiBill()
