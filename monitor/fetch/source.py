@@ -12,7 +12,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import pandas as pd
@@ -20,15 +20,25 @@ import pandas as pd
 from monitor.choices import STATUSES
 from monitor.errors import BadCall, NoData, NotAllowed, TrainwatchError
 from monitor.fetch.instance_types import lookup
-from monitor.model import ApiBill, Gap, Job, JobSummary, LoadProgress, LogAsk, LogPage, LogSpan, Node, Price, RawMetrics
+from monitor.model import (
+    BEGINNING,
+    ApiBill,
+    Gap,
+    Job,
+    JobSummary,
+    LoadProgress,
+    LogAsk,
+    LogPage,
+    LogSpan,
+    Node,
+    Price,
+    RawMetrics,
+)
 from monitor.parse.recognise import RawRows
 
 if TYPE_CHECKING:
     from monitor.aws.clients import Clients
     from monitor.fetch.metrics.profiler import MinuteStore
-
-# Of a job of which nobody tells when it was made.
-_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +59,7 @@ class JobQuery:
 
     def takes(self, job: JobSummary) -> bool:
         """Whether a job is one that is asked for, by what is known of it."""
-        created = job.created or _BEGINNING
+        created = job.created or BEGINNING
         key, equals, text = (self.tag or "").partition("=")
         key, text = key.strip(), text.strip()
         return (

@@ -19,7 +19,9 @@ from monitor.model.frames import (
     steps_frame,
 )
 from monitor.model.job import (
+    BEGINNING,
     ENDED_STATUSES,
+    RUNNING_STATUSES,
     Channel,
     InstanceGroup,
     Job,
@@ -80,10 +82,12 @@ from monitor.model.run import (
 )
 
 __all__ = [
+    "BEGINNING",
     "ENDED_STATUSES",
     "LEFT_OUT",
     "METRICS",
     "MOST_USD_PER_HOUR",
+    "RUNNING_STATUSES",
     "RUN_FRAMES",
     "STEP_CSV_COLUMNS",
     "Activity",

@@ -40,8 +40,6 @@ from monitor.predict.parameters import as_set
 from monitor.predict.setup import Known, Setup, setup_of
 from monitor.predict.spread import promise_words
 
-_Range = tuple[float, float, float]
-
 # They change what is drawn, not how long it takes.
 _NO_TIME = frozenset({"tensor_parallel_seed", "random_seed"})
 
@@ -54,7 +52,7 @@ class Followed:
     parameter: str
     from_value: Any
     to_value: Any
-    change_pct: _Range | None
+    change_pct: Range | None
     """What it predicted; None where it gave no figure."""
     method: str = ""
     """What stands behind that figure."""
@@ -66,7 +64,7 @@ class Followed:
 class PredictedChange:
     """The time for the same samples, predicted before it is looked at; None where the model gives none."""
 
-    change_pct: _Range | None
+    change_pct: Range | None
     method: str
     unknown: tuple[str, ...]
     """Why the model gives no figure."""
