@@ -9,7 +9,6 @@ raise an error of ``monitor.errors`` when the whole question cannot be answered;
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,7 +18,6 @@ import pandas as pd
 
 from monitor.choices import STATUSES
 from monitor.errors import BadCall, NoData, NotAllowed, TrainwatchError
-from monitor.fetch.instance_types import lookup
 from monitor.model import (
     BEGINNING,
     ApiBill,
@@ -208,41 +206,6 @@ class PageSource(JobSource, Protocol):
     def goes_on(self, known: Mapping[str, str]) -> bool:
         """Whether these are the lines with those beginnings, or what came of them since."""
         ...
-
-
-class WithoutAccount(ABC):
-    """What sources have in common whose jobs are no account's: their list tells all that they know of it."""
-
-    clients = lines = None
-
-    @abstractmethod
-    def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
-        """As of a ``JobSource``."""
-
-    def find(self, query: JobQuery) -> Found:
-        return Found(self.jobs(query))
-
-    def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
-        return tuple(summaries)
-
-    def endpoint(self) -> None:
-        return None
-
-    def price(self, instance_type: str, job: Job) -> Price | Gap | None:
-        return None
-
-
-class LogsAlone(WithoutAccount):
-    """What those PageSources have in common that have the logs of one job and nothing else."""
-
-    def profiled(self, job: Job) -> None:
-        return None
-
-    def instance_type(self, name: str) -> Node | None:
-        return lookup(name)
-
-    def bill(self) -> ApiBill:
-        return ApiBill()
 
 
 What = Literal["metrics", "logs", "job", "price", "normalisation", "profiler"]

@@ -17,8 +17,8 @@ from monitor.aws.calls import side_by_side
 from monitor.choices import ARCHIVE, LOGS
 from monitor.errors import BadCall, NoData
 from monitor.fetch.files.source import FilesSource, shown
-from monitor.fetch.source import JobQuery, JobSource, PageSource, WithoutAccount
-from monitor.model import BEGINNING, ApiBill, Job, JobSummary
+from monitor.fetch.source import Found, JobQuery, JobSource, PageSource
+from monitor.model import BEGINNING, ApiBill, Gap, Job, JobSummary, Price
 from monitor.settings import archive_root, read
 
 # Manifests of a far archive that are asked for at the same time.
@@ -49,10 +49,11 @@ class RunSource(JobSource, Protocol):
 Source = PageSource | RunSource
 
 
-class ArchiveSource(WithoutAccount):
+class ArchiveSource:
     """The RunSource of one archive. Safe to share between threads."""
 
     gives: Literal["runs"] = "runs"
+    clients = lines = None
 
     def __init__(self, store: Store) -> None:
         self._archive = Archive(store)
@@ -97,8 +98,21 @@ class ArchiveSource(WithoutAccount):
         rows, _ = self.rows()
         return tuple(map(summary, matching(rows, query)[: query.limit]))
 
+    def find(self, query: JobQuery) -> Found:
+        return Found(self.jobs(query))
+
+    def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
+        """The rows as they are: an archive has them whole."""
+        return tuple(summaries)
+
     def job(self, name: str) -> Job:
         return self.manifest(name).job
+
+    def endpoint(self) -> None:
+        return None
+
+    def price(self, instance_type: str, job: Job) -> Price | Gap | None:
+        return None
 
     def bill(self) -> ApiBill:
         clients = getattr(self._store, "clients", None)

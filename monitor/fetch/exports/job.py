@@ -26,10 +26,11 @@ from typing import IO, Any, Literal
 from monitor.fetch.cut_lines import joined
 from monitor.fetch.exports.records import ExportedEvent
 from monitor.fetch.files.events import STREAM_NODE
+from monitor.fetch.instance_types import lookup
 from monitor.fetch.jobs import job_of
 from monitor.fetch.metrics.hosts import without_metrics
-from monitor.fetch.source import JobQuery, LogsAlone
-from monitor.model import BEGINNING, Gap, Job, JobSummary, LogPage, Node, RawMetrics
+from monitor.fetch.source import Found, JobQuery
+from monitor.model import BEGINNING, ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
 
 #: Under this name an archive notes which objects a job was read from.
 MARK = "exported"
@@ -44,10 +45,11 @@ UNDESCRIBED = Gap(
 )
 
 
-class ExportedJob(LogsAlone):
+class ExportedJob:
     """The PageSource of one job. ``read`` gives its events and, when it has ended, ``gaps`` what could not be read of them."""
 
     gives: Literal["pages"] = "pages"
+    clients = lines = None
 
     def __init__(
         self,
@@ -95,6 +97,12 @@ class ExportedJob(LogsAlone):
         """The one job there is, whatever the query."""
         return (JobSummary(self._name, status="", created=None),)
 
+    def find(self, query: JobQuery) -> Found:
+        return Found(self.jobs(query))
+
+    def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
+        return tuple(summaries)
+
     def job(self, name: str = "") -> Job:
         """As it is described, else what the streams tell. ``name`` is not used."""
         if isinstance(self._described, Job):
@@ -114,6 +122,21 @@ class ExportedJob(LogsAlone):
 
     def metrics(self, job: Job, now: datetime) -> RawMetrics:
         return without_metrics("Exported logs contain no host metrics.")
+
+    def profiled(self, job: Job) -> None:
+        return None
+
+    def endpoint(self) -> None:
+        return None
+
+    def instance_type(self, name: str) -> Node | None:
+        return lookup(name)
+
+    def price(self, instance_type: str, job: Job) -> Price | Gap | None:
+        return None
+
+    def bill(self) -> ApiBill:
+        return ApiBill()
 
     def _events(self) -> InOrder:
         if self._sorted is None:

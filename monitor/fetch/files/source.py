@@ -18,9 +18,10 @@ from typing import Literal, cast
 
 from monitor.errors import NoData
 from monitor.fetch.files.renderings import BrokenTextError, TextKind, chunks, restored, text_kind
+from monitor.fetch.instance_types import lookup
 from monitor.fetch.metrics.hosts import without_metrics
-from monitor.fetch.source import JobQuery, LogsAlone, gap_of
-from monitor.model import Gap, Job, JobSummary, LogPage, Node, RawMetrics, natural_order
+from monitor.fetch.source import Found, JobQuery, gap_of
+from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics, natural_order
 
 STDIN = "-"
 #: In a folder a file is taken for a log by these endings, or where it has none; ".gz" may follow.
@@ -165,7 +166,7 @@ class _Readable:
         return self.once is None and not self.kind.is_gzip and self.kind.encoding == "utf-8"
 
 
-class FilesSource(LogsAlone):
+class FilesSource:
     """The PageSource of one job, whose logs are the given files, folders, or "-" for standard input. Needs no AWS.
 
     NoData for a path that does not exist, for a folder without logs, and where no file at all can be read; one bad
@@ -173,6 +174,7 @@ class FilesSource(LogsAlone):
     """
 
     gives: Literal["pages"] = "pages"
+    clients = lines = None
 
     def __init__(self, paths: Sequence[str]) -> None:
         self._paths = tuple(str(path) for path in paths)
@@ -182,6 +184,13 @@ class FilesSource(LogsAlone):
     def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
         """The one job there is, whatever the query."""
         return (JobSummary(self.job().name, status="", created=None),)
+
+    def find(self, query: JobQuery) -> Found:
+        return Found(self.jobs(query))
+
+    def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
+        """The rows as they are: only the text of the log tells of instances."""
+        return tuple(summaries)
 
     def job(self, name: str = "") -> Job:
         """The job these files belong to, called after them: nothing but its nodes is known. ``name`` is not used."""
@@ -218,6 +227,21 @@ class FilesSource(LogsAlone):
 
     def metrics(self, job: Job, now: datetime) -> RawMetrics:
         return without_metrics("Log files contain no host metrics.")
+
+    def profiled(self, job: Job) -> None:
+        return None
+
+    def endpoint(self) -> str | None:
+        return None
+
+    def instance_type(self, name: str) -> Node | None:
+        return lookup(name)
+
+    def price(self, instance_type: str, job: Job) -> Price | Gap | None:
+        return None
+
+    def bill(self) -> ApiBill:
+        return ApiBill()
 
     def _readable(self) -> tuple[_Readable, ...]:
         """The files that hold text, by a look at their first bytes, taken once."""
