@@ -122,12 +122,6 @@ def chosen(
     return found
 
 
-def named(known: Sequence[Account], name: str) -> Account:
-    """The account of that name; BadCall with the nearest where there is none."""
-    _check_known("account", (name,), [account.name for account in known])
-    return next(account for account in known if account.name == name)
-
-
 def _check_known(what: str, given: Iterable[str], known: Iterable[str]) -> None:
     names = tuple(dict.fromkeys(known))
     for each in given:

@@ -115,6 +115,11 @@ def lost_output() -> Exception | None:
     return getattr(sys.stdout, "lost", None)
 
 
+def to_stderr(what: object) -> None:
+    """Prints a sentence for people beside the results, behind the name of this program."""
+    print(f"trainwatch: {what}", file=sys.stderr)
+
+
 def _occupy() -> None:
     """Opens the standard streams that were closed: else the next file that is opened would take their place."""
     for number in range(3):

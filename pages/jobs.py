@@ -13,10 +13,11 @@ from monitor.review import Snapshot
 from monitor.show import accounts_board, data, shell
 from monitor.show.compare import choice as compare_address
 from monitor.show.drawing import csv_button
+from monitor.show.job.header import show_tiles
 from monitor.show.job_choice import no_jobs
 from monitor.show.jobs import query as jobs_query
 from monitor.show.jobs import table as jobs_table
-from monitor.show.jobs.query import figures, show_jobs_figures
+from monitor.show.jobs.query import figures
 from monitor.show.pace import IDLE, WAITING, Pace, live
 from monitor.show.trouble import advice, calm, plain, show_error, show_rights, show_stale
 
@@ -37,7 +38,7 @@ def board() -> Pace:
     newest = reviews(everything.jobs, now)
     # Filled when it is known what the table lacks.
     top = st.container()
-    show_jobs_figures(figures(everything.jobs, newest, data.own_prices(), everything.more))
+    show_tiles(figures(everything.jobs, newest, data.own_prices(), everything.more))
     asked = jobs_query.asked()
     types = {job.instance_type for job in everything.jobs}
     types |= {snapshot.report.job.instance_type for snapshot in newest.values() if snapshot.report}

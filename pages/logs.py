@@ -22,7 +22,7 @@ def board(name: str) -> Pace:
     snapshot = data.lines(visit.account, name, log_address.current().ask)
     reviewed = data.snapshot(visit.account, name)
     log_address.write()
-    pace = show_log(name, snapshot, reviewed, visit.zone, datetime.now(UTC))
+    pace = show_log(snapshot, reviewed, visit.zone, datetime.now(UTC))
     show_alike(visit.account, name, snapshot.error, shell.LOGS_PAGE, log_address.link)
     return pace
 
@@ -53,7 +53,7 @@ else:
     report = reviewed.report
     with st.container(horizontal=True, vertical_alignment="top"):
         filters(view, node_names(report))
-        jumps(view, context_of(report).places, visit.zone)
+        jumps(context_of(report).places, visit.zone)
     misread(view)
     name = chosen
     live(lambda: board(name), f"logs-{name}", lambda: soon(name))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.accounts import Account, chosen, named
+from monitor.accounts import Account, chosen
 from monitor.errors import BadCall
 from monitor.settings import read
 
@@ -127,5 +127,3 @@ def test_a_filter_that_means_nothing_is_said(tmp_path: Path, filters: dict[str, 
 def test_without_accounts_the_remedy_is_the_section() -> None:
     with pytest.raises(BadCall, match=r"No accounts are set up\. Write each as \[\[accounts\]\]"):
         chosen(())
-    with pytest.raises(BadCall, match="no account prod"):
-        named((), "prod")

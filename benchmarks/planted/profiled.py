@@ -11,7 +11,7 @@ from benchmarks.planted.course import Floats
 from benchmarks.planted.plan import Habit
 from benchmarks.planted.scenario import Scenario
 from monitor.demo.measurements import MINUTE_S, Sampled, minute
-from monitor.fetch.metrics.minute_store import Listing
+from monitor.fetch.metrics.profiler import Listing
 from monitor.parse.profiler.names import minute_of
 
 _LINE_BYTES = 128

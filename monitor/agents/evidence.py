@@ -23,7 +23,7 @@ from monitor.archive.document import json_types
 from monitor.errors import BadCall
 from monitor.fetch.source import Lines, PageSource
 from monitor.masking import MASK, KeyLines, without_secrets
-from monitor.model import Evidence, Job, LogAsk, Report
+from monitor.model import Evidence, Job, LogAsk, Report, moment_of
 from monitor.parse.levels import level_of
 from monitor.parse.stamps import stamp
 from monitor.review import Progress
@@ -163,13 +163,13 @@ class NumberedLine:
         """As its source tells, else as it prints it itself, where that has a day."""
         if self.at is not None:
             return self.at
-        printed = stamp(written(self.text)[2])
+        printed = stamp(written(self.text).words)
         return datetime.fromtimestamp(printed.ms / 1000, UTC) if printed is not None and printed.dated else None
 
     @property
     def host(self) -> str:
         """The node, where its tag names another than its file does."""
-        return written(self.text)[1] or self.node
+        return written(self.text).host or self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ def of_events(report: Report) -> Iterator[NumberedLine]:
     events = report.run.events.drop_duplicates(["stream", "line"])
     for stream, node, number, text, kind, time in zip(*(events[name] for name in columns), strict=True):
         if text and not pd.isna(text):
-            at = None if pd.isna(time) else time.to_pydatetime()
+            at = moment_of(time)
             yield NumberedLine(str(stream), str(node), int(number), str(text), str(kind), at)
 
 

@@ -16,11 +16,10 @@ from monitor.diagnose.headline import status_word
 from monitor.diagnose.stakes import stakes_usd
 from monitor.diagnose.verdict import Level, by_urgency, judge, place_of
 from monitor.errors import BadCall, TrainwatchError
-from monitor.fetch.source import JobQuery
+from monitor.fetch.source import JobQuery, job_query
 from monitor.inert import inert
-from monitor.model import JobSummary, Report
+from monitor.model import RUNNING_STATUSES, JobSummary, Report
 from monitor.review import Progress
-from monitor.review.job_query import job_query
 from monitor.words import usd
 
 CAP = 3000
@@ -160,7 +159,7 @@ def _row(job: JobSummary, told: Report | TrainwatchError | None, desk: Desk) -> 
 
 def _line(row: JobRow) -> str:
     verdict = "not reviewed" if row["level"] is None else f"{row['level']}: {row['verdict']}"
-    runs = row["status"] in {"InProgress", "Stopping"}
+    runs = row["status"] in RUNNING_STATUSES
     saved = "?" if row["recoverable_usd"] is None else f"{usd(row['recoverable_usd'])}{'/h' if runs else ''}"
     cells = (
         row["name"],

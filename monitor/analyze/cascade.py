@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from monitor.analyze.failure_causes import NAMES_A_CAUSE, kind_of, strength
-from monitor.model import LEFT_OUT
+from monitor.model import LEFT_OUT, moment_of
 
 #: The kinds of events that are errors by themselves; a traceback counts where its last line is missing.
 ERRORS = ("error", "oom-kill", "collective-timeout", "nccl-error")
@@ -105,7 +105,7 @@ def as_error(row: pd.Series) -> Cascade:
     return Cascade(
         kind=str(row["kind"]),
         text=str(row["text"]),
-        at=None if pd.isna(row["timestamp"]) else row["timestamp"].to_pydatetime(),
+        at=moment_of(row["timestamp"]),
         node=str(row["node"]),
         rank=None if pd.isna(row["rank"]) else int(row["rank"]),
         stream=str(row["stream"]),

@@ -16,7 +16,7 @@ from typing import Literal
 
 import pandas as pd
 
-from monitor.model import Job, Parameter
+from monitor.model import Job, Parameter, moment_of
 
 # One GPU at full load is 100 in the host's sum; ten more allow for sampling and for contexts on the others.
 SLACK_PCT = 10.0
@@ -216,7 +216,7 @@ def without_efa(events: pd.DataFrame) -> tuple[Slow, ...]:
         for what, hit in (("sockets", tcp | said.str.contains(_SOCKETS)), ("absent", said.str.contains(_ABSENT))):
             if hit.any():
                 row = mine[hit].iloc[0]
-                at = None if pd.isna(row["timestamp"]) else row["timestamp"].to_pydatetime()
+                at = moment_of(row["timestamp"])
                 text = f"via {row['text']}" if row["kind"] == "transport" else str(row["text"])
                 found.append(Slow(str(name), what, text, at))  # type: ignore[arg-type]
                 break

@@ -25,7 +25,7 @@ from monitor.analyze.failure_causes import (
     reason_of,
 )
 from monitor.analyze.journal import NanLoss
-from monitor.model import Run
+from monitor.model import Run, moment_of
 
 #: The findings that can be the cause of an end.
 IDS = frozenset(
@@ -297,7 +297,7 @@ def killed_by(events: pd.DataFrame) -> Cascade | None:
         rank = int(dict(_FIELD.findall(str(named.iloc[0]["text"])))["rank"]) if len(named) else None
     host = fields.get("host", "")
     node = host if host.startswith("algo-") else str(row["node"])
-    at = None if pd.isna(row["timestamp"]) else row["timestamp"].to_pydatetime()
+    at = moment_of(row["timestamp"])
     signals = events[(events["kind"] == "signal") & (events["stream"] == row["stream"])]
     said = signals[signals["text"].str.contains("SIGKILL")]
     text = str(said.iloc[0]["text"]) if len(said) else f"the launcher reported that a process exited: {row['text']}"

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from monitor.analyze.cascade import left_out, with_writers
-from monitor.model.frames import framed
+from monitor.model.frames import framed, moment_of
 
 #: What can stand in a step's gap without being slowness: the columns of the journal that say so.
 MARKS = ("checkpoint", "evaluation", "restart")
@@ -23,7 +23,8 @@ _KINDS = {
     "evaluation": ("evaluation-begin", "evaluation-end"),
     "restart": ("restart", "resume"),
 }
-_OWN_TIME = frozenset({"step", "interval", "cumulative", "aggregated"})
+#: How a time is come by that is of the steps alone, without what lies between them.
+OWN_TIME = frozenset({"step", "interval", "cumulative", "aggregated"})
 # Where lines come in blocks, the time of a line is that of its block: then most gaps are nearly nothing.
 _BLOCKS = 0.2
 # A kind of mark that stands before more reports than this explains none of them.
@@ -72,7 +73,7 @@ def journal(steps: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
     gap_s = rows["timestamp"].diff().dt.total_seconds()
     wall_s = _wall(gap_s, done)
     step_time_s = _medians(steps, rows)
-    own = rows["kind"].isin(_OWN_TIME).to_numpy() & step_time_s.notna().to_numpy()
+    own = rows["kind"].isin(OWN_TIME).to_numpy() & step_time_s.notna().to_numpy()
     columns = {name: rows[name] for name in _AS_PRINTED} | {
         "at": rows["timestamp"],
         "steps": done,
@@ -360,14 +361,10 @@ def _first_row(rows: pd.DataFrame, texts: pd.Series, further: pd.Series | None) 
             rank=None if pd.isna(first["rank"]) else int(first["rank"]),
             step=int(steps.iloc[0]) if len(steps) else None,
             last_good=int(before.iloc[-1]) if len(before) else None,
-            start=_moment(first["timestamp"]),
-            end=_moment(last["timestamp"]),
+            start=moment_of(first["timestamp"]),
+            end=moment_of(last["timestamp"]),
             reports=reports,
             recovered=len(after) > 0,
             line=str(texts.get((first["stream"], first["line"]), "")),
         )
     return None
-
-
-def _moment(at: pd.Timestamp) -> datetime | None:
-    return None if pd.isna(at) else at.to_pydatetime()

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from monitor.analyze.journal import MARKS, plain_rows
+from monitor.analyze.journal import MARKS, OWN_TIME, plain_rows
 
 Floats = NDArray[np.float64]
 
@@ -160,7 +160,6 @@ By = Literal["printed", "clock", "smoothed"]
 FEWEST_REPORTS = 8
 #: How times may be taken, the best first.
 WAYS: tuple[By, ...] = ("printed", "clock", "smoothed")
-_OWN = frozenset({"step", "interval", "cumulative", "aggregated"})
 # A mean over the steps between two reports; the others are of one step.
 _OVER_THE_INTERVAL = frozenset({"interval", "cumulative"})
 # The least share of the reports that has a time, before it is what the log gives.
@@ -234,7 +233,7 @@ def _taken(rows: pd.DataFrame, way: By) -> StableSteps | None:
 
 
 def _printed(rows: pd.DataFrame) -> tuple[pd.DataFrame, Floats]:
-    own = rows["kind"].isin(_OWN).to_numpy()
+    own = rows["kind"].isin(OWN_TIME).to_numpy()
     return rows, np.where(own, rows["step_time_s"].to_numpy("float64"), np.nan)
 
 

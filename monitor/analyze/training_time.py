@@ -245,7 +245,7 @@ def reports(journal: pd.DataFrame, spans: Sequence[Activity], lost: LostWork | N
     if _recurs(rows["step"][pauses]):
         pauses[:] = False
         lead = lead if found else np.zeros(len(at))
-    took = _took(rows, counts, usual_count)
+    took = _took(rows, usual_count)
     return Reports(
         at=at,
         took=took,
@@ -311,7 +311,7 @@ def _restarts(
     return again
 
 
-def _took(rows: pd.DataFrame, counts: Floats, usual: float) -> Ints:
+def _took(rows: pd.DataFrame, usual: float) -> Ints:
     """The time of the steps before a report that begins anew: step 0 or 1 is one step, any other as many as usual."""
     number = rows["step"].to_numpy("float64", na_value=np.nan)
     took = 1000 * rows["step_time_s"].to_numpy("float64") * np.where(number <= 1, 1.0, usual)

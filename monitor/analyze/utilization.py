@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from monitor.analyze.checkpoints import MOST_COVERED, Span, share_covered
-from monitor.model import METRICS, Distribution, Gap, Job, Node, RawMetrics, Run, metrics_frame
+from monitor.model import METRICS, Distribution, Gap, Job, Node, RawMetrics, Run, metrics_frame, moment_of
 from monitor.model.host_metrics import OF_GPUS, OF_WORK, devices
 
 
@@ -142,7 +142,7 @@ def in_window(metrics: pd.DataFrame, window: Window | None, run: Run, now: datet
 
 def _first_step(steps: pd.DataFrame) -> datetime | None:
     first = steps["timestamp"].min() if len(steps) else pd.NaT
-    return None if pd.isna(first) else first.to_pydatetime()
+    return moment_of(first)
 
 
 def _first_busy(metrics: pd.DataFrame) -> datetime | None:

@@ -37,17 +37,13 @@ from monitor.archive.reading import fields_of, valued
 from monitor.diagnose.verdict import judge
 from monitor.errors import NoData
 from monitor.model import (
+    RUN_FRAMES,
     Gap,
     Job,
     LogCoverage,
     ProfilerCoverage,
     Report,
     Run,
-    events_frame,
-    gpus_frame,
-    hosts_frame,
-    metrics_frame,
-    steps_frame,
 )
 from monitor.settings import cache_folder
 
@@ -316,13 +312,6 @@ def _digest(*parts: object) -> str:
 FORMAT = 1
 _Read = TypeVar("_Read")
 _HEAD = "run.json"
-_FRAMES = {
-    "steps": steps_frame,
-    "metrics": metrics_frame,
-    "events": events_frame,
-    "gpus": gpus_frame,
-    "hosts": hosts_frame,
-}
 
 
 def write_run(run: Run, into: IO[bytes], note: Mapping[str, str] | None = None) -> None:
@@ -339,7 +328,7 @@ def write_run(run: Run, into: IO[bytes], note: Mapping[str, str] | None = None) 
     # Parquet is packed already.
     with zipfile.ZipFile(into, "w", zipfile.ZIP_STORED) as parts:
         parts.writestr(_HEAD, json.dumps(head), zipfile.ZIP_DEFLATED)
-        for name in _FRAMES:
+        for name in RUN_FRAMES:
             parts.writestr(f"{name}.parquet", _parquet(getattr(run, name)))
 
 
@@ -361,7 +350,7 @@ def _run(parts: zipfile.ZipFile) -> Run:
         metrics_period_s=head["metrics_period_s"],
         logs=valued(LogCoverage, head["logs"]),
         profiler=valued(ProfilerCoverage, head.get("profiler")),
-        **{name: made(to_frame(parts.read(f"{name}.parquet"))) for name, made in _FRAMES.items()},
+        **{name: made(to_frame(parts.read(f"{name}.parquet"))) for name, made in RUN_FRAMES.items()},
     )
 
 

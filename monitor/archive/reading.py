@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -37,19 +37,15 @@ from monitor.archive.layout import (
 from monitor.archive.store import Store
 from monitor.errors import BadCall, NoData, NoSuchJob
 from monitor.model import (
+    RUN_FRAMES,
     Gap,
     Job,
     LogCoverage,
     Price,
     ProfilerCoverage,
     Run,
-    events_frame,
-    gpus_frame,
-    hosts_frame,
     in_order_of_time,
     is_price,
-    metrics_frame,
-    steps_frame,
 )
 from monitor.model.document import document
 
@@ -199,13 +195,6 @@ def _body(data: bytes, called: str) -> dict[str, Any]:
     return out
 
 
-_MADE: dict[str, Callable[[Any], pd.DataFrame]] = {
-    "steps": steps_frame,
-    "metrics": metrics_frame,
-    "events": events_frame,
-    "gpus": gpus_frame,
-    "hosts": hosts_frame,
-}
 # A job that is replaced while it is read is read again, so often.
 _LOOKS = 3
 _JOB_ARN = re.compile(r"arn:[^/]*:training-job/(?P<name>.+)")
@@ -294,7 +283,7 @@ class Archive:
             metrics_period_s=manifest.metrics_period_s,
             logs=manifest.logs,
             profiler=manifest.profiler,
-            **{name: made(frames.get(name, ())) for name, made in _MADE.items()},
+            **{name: made(frames.get(name, ())) for name, made in RUN_FRAMES.items()},
         )
         return Archived(run, manifest, broken)
 

@@ -84,7 +84,7 @@ def step_time_curve(points: pd.DataFrame, marked: pd.DataFrame, knob: str) -> al
         title="step time, % of the starting point", tickCount=5, minExtent=_MARGIN_PX, maxExtent=_MARGIN_PX
     )
     # The chart of the memory below has the same axis, with its labels.
-    x = _along(knob, None)
+    x = _along(None)
     base = alt.Chart(points).encode(x=x)
     band = base.mark_area(opacity=0.22).encode(
         y=alt.Y("low_pct:Q", axis=percent, scale=alt.Scale(zero=True)), y2=alt.Y2("high_pct:Q")
@@ -105,7 +105,7 @@ def step_time_curve(points: pd.DataFrame, marked: pd.DataFrame, knob: str) -> al
 def memory_curve(points: pd.DataFrame, marked: pd.DataFrame, knob: str, limit: pd.DataFrame) -> alt.LayerChart:
     """GiB of the fullest GPU, with the device's memory as a line."""
     axis = alt.Axis(title="memory, GiB", tickCount=3, minExtent=_MARGIN_PX, maxExtent=_MARGIN_PX)
-    gib, x = alt.Y("memory_gib:Q", axis=axis, scale=alt.Scale(zero=True)), _along(knob, knob)
+    gib, x = alt.Y("memory_gib:Q", axis=axis, scale=alt.Scale(zero=True)), _along(knob)
     told = tooltips(("label:N", knob), ("memory_gib:Q", "GPU memory, GiB", ".1f"))
     line = alt.Chart(points).mark_line(point=alt.OverlayMarkDef(size=22)).encode(x=x, y=gib, tooltip=told)
     told = tooltips(("limit_gib:Q", "memory of the GPU, GiB", ",.0f"))
@@ -114,7 +114,7 @@ def memory_curve(points: pd.DataFrame, marked: pd.DataFrame, knob: str, limit: p
     return alt.layer(line, rule, signs).properties(height=160)
 
 
-def _along(knob: str, title: str | None) -> alt.X:
+def _along(title: str | None) -> alt.X:
     return alt.X(
         "label:N",
         sort=BY_ORDER,

@@ -34,6 +34,7 @@ from monitor.errors import BadCall, CannotDo, NoData, TrainwatchError
 from monitor.fetch.source import JobQuery
 from monitor.review import Reviewer
 from monitor.settings import read
+from monitor.terminal import to_stderr
 from monitor.words import DASH, count, duration, instant, usd
 
 # So many alerts of one rule are listed; the others are counted.
@@ -109,13 +110,13 @@ def _tested(arguments: argparse.Namespace, rules: tuple[Rule, ...], advance: _Ad
 
 def _exit_code(jobs: Sequence[BacktestedJob], troubles: Sequence[TrainwatchError]) -> int:
     for trouble in troubles:
-        print(f"trainwatch: left out: {trouble}", file=sys.stderr)
+        to_stderr(f"left out: {trouble}")
     tested = [tested for job in jobs for tested in job.rules]
     if any(each.state == "firing" for each in tested):
         return 1
     unknown = [each for each in tested if each.state == "no data"]
     if unknown and not troubles:
-        print(f"trainwatch: {unknown[0].rule.name} could not be evaluated: {unknown[0].why}", file=sys.stderr)
+        to_stderr(f"{unknown[0].rule.name} could not be evaluated: {unknown[0].why}")
     return CannotDo.exit_code if unknown or troubles else 0
 
 
@@ -305,7 +306,7 @@ def _once(
         deliver(arguments, paper)
     trouble = looking.publish(report, now)
     for sentence in [*sentences(telling, outcomes, set()), *filter(None, [trouble])]:
-        print(f"trainwatch: {sentence}", file=sys.stderr)
+        to_stderr(sentence)
     return verdicts, trouble or telling.trouble
 
 
@@ -347,5 +348,5 @@ def exit_code(verdicts: tuple[Verdict, ...]) -> int:
     if not unknown:
         return 0
     more = f" ({len(unknown) - 1} more rules have no data either)" if len(unknown) > 1 else ""
-    print(f"trainwatch: {unknown[0].rule.name} could not be evaluated{more}: {unknown[0].why}", file=sys.stderr)
+    to_stderr(f"{unknown[0].rule.name} could not be evaluated{more}: {unknown[0].why}")
     return NOT_DONE

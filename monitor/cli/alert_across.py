@@ -10,15 +10,13 @@ at each look.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
-from rich.live import Live
 from rich.text import Text
 
 from monitor.accounts import AccountRegion
@@ -30,8 +28,7 @@ from monitor.alert.message import Message, alert_document, iso
 from monitor.alert.news import Look
 from monitor.aws.calls import metered, side_by_side
 from monitor.cli.alert_text import (
-    MESSAGE_STYLES,
-    message_words,
+    on_watch,
     print_set_aside,
     print_verdicts,
     sentences,
@@ -47,7 +44,7 @@ from monitor.cli.options import (
     seconds_of,
     sweep_of,
 )
-from monitor.cli.output import Paper, as_json, as_line, deliver, on_screen, paper_for, progress
+from monitor.cli.output import Paper, as_json, as_line, deliver, paper_for, progress
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.source import JobQuery
@@ -55,7 +52,7 @@ from monitor.model import JobSummary, Report
 from monitor.review import Reviewer
 from monitor.review.across import Across, Missing
 from monitor.settings import read
-from monitor.terminal import lost_output
+from monitor.terminal import lost_output, to_stderr
 from monitor.words import about_usd, clock, count
 
 # Each reads the streams of its job side by side.
@@ -108,7 +105,7 @@ class Desk:
         # Of those that are gone from the lists nothing is kept.
         self._reviewers = {key: known for job in jobs if (known := self._reviewers.get(key := _key(*job)))}
         judged: list[Judged] = []
-        for one in side_by_side(lambda job: self._judge(*job, now), jobs, _AT_ONCE):
+        for one in side_by_side(lambda job: self._judge(*job), jobs, _AT_ONCE):
             judged.append(one)
             say(f"{len(judged)} of {len(jobs)} jobs judged")
         return judged, _missing(listed)
@@ -124,7 +121,7 @@ class Desk:
                 new += telling.hear(look, one.verdicts)
         return new
 
-    def _judge(self, where: AccountRegion, job: JobSummary, now: datetime) -> Judged:
+    def _judge(self, where: AccountRegion, job: JobSummary) -> Judged:
         key = _key(where, job)
         try:
             reviewer = self._reviewers.get(key) or self._reviewer(where, job)
@@ -159,7 +156,7 @@ def run(arguments: argparse.Namespace, rules: tuple[Rule, ...], telling: Telling
         print_set_aside(asides, telling.ledger, paper)
         deliver(arguments, paper)
     for sentence in sentences(telling, outcomes, set()):
-        print(f"trainwatch: {sentence}", file=sys.stderr)
+        to_stderr(sentence)
     say_missing(missing, len(pairs))
     if any(one.has("firing") for one in judged):
         return CROSSED
@@ -252,7 +249,7 @@ def run_watch_across(
     told: set[str] = set()
     named: set[str] = set()
     try:
-        with metered() as tally, _screen(arguments) as show:
+        with metered() as tally, on_watch(arguments.format) as show:
             while True:
                 if seen is None:
                     with progress(arguments, "listing jobs") as say:
@@ -278,8 +275,8 @@ def run_watch_across(
                 )
                 _complain(seen, telling, named, told)
                 for message in new:
-                    show(message, desk)
-                show(seen, desk)
+                    show(message)
+                show(partial(_drawn, seen, desk))
                 # What it would say from now on reaches nobody; sinks are told to the end.
                 if lost_output() is not None and not telling.sinks:
                     break
@@ -297,35 +294,15 @@ def _complain(seen: _Seen, telling: Telling, named: set[str], told: set[str]) ->
     missing = {f"{one.where}: {one.error}" for one in seen.missing}
     unknown = {f"{one.name} of {one.where}: {one.verdicts[0].why}" for one in seen.judged if one.report is None}
     for sentence in sorted((missing | unknown) - named):
-        print(f"trainwatch: {sentence}", file=sys.stderr)
+        to_stderr(sentence)
     named.intersection_update(missing | unknown)
     named |= missing | unknown
     for sentence in sentences(telling, seen.outcomes, told):
-        print(f"trainwatch: {sentence}", file=sys.stderr)
+        to_stderr(sentence)
 
 
-@contextmanager
-def _screen(arguments: argparse.Namespace) -> Iterator[Callable[[Message | _Seen, Desk], None]]:
-    """How a message or a look is shown: as lines, as JSON lines or, on a terminal, above a line that stays."""
-    in_place = arguments.format == "text" and sys.stdout.isatty()
-    if not in_place:
-        yield lambda what, desk: _line(what, arguments.format)
-        return
-    paper = Paper.on(sys.stdout)
-    with on_screen(Live(console=paper, auto_refresh=False, transient=True)) as live:
-
-        def show(what: Message | _Seen, desk: Desk) -> None:
-            if isinstance(what, Message):
-                paper.print(Text(message_words(what), MESSAGE_STYLES[what.kind]))
-            else:
-                live.update(Text(f"{_heading(what, desk)} Ctrl-C ends it.", "dim"), refresh=True)
-
-        yield show
-
-
-def _line(what: Message | _Seen, form: str) -> None:
-    if isinstance(what, Message):
-        print(as_line({"type": what.kind, **what.document()}) if form == "json" else message_words(what), flush=True)
+def _drawn(seen: _Seen, desk: Desk, width: int) -> Text:
+    return Text(f"{_heading(seen, desk)} Ctrl-C ends it.", "dim")
 
 
 def _heading(seen: _Seen, desk: Desk) -> str:

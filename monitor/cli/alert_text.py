@@ -9,13 +9,15 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.live import Live
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -27,8 +29,9 @@ from monitor.alert.ledger import Ledger, SetAside
 from monitor.alert.message import SCHEMA, Message, iso
 from monitor.alert.sinks.names import Sink, sink_of
 from monitor.cli import output
-from monitor.cli.output import Cell, Column, table
+from monitor.cli.output import Cell, Column, Paper, as_line, on_screen, table
 from monitor.errors import BadCall, CannotDo
+from monitor.terminal import to_stderr
 from monitor.words import DASH, clock, count, instant
 
 #: Of messages, by their kind.
@@ -42,6 +45,34 @@ _COLUMNS = (
     Column("WHEN", goes=1, wraps=True),
 )
 _ORDER = {"firing": 0, "no data": 1, "ok": 2}
+
+
+Show = Callable[[Message | Callable[[int], RenderableType]], None]
+
+
+@contextmanager
+def on_watch(form: str) -> Iterator[Show]:
+    """How messages and looks are shown: messages as lines of ``form``, ``text`` or ``json``; on a terminal above the last look,
+    which stays. A look is what draws it for so many columns; elsewhere nothing is drawn of it."""
+    if form == "json" or not sys.stdout.isatty():
+
+        def print_line(what: Message | Callable[[int], RenderableType]) -> None:
+            if isinstance(what, Message):
+                line = as_line({"type": what.kind, **what.document()}) if form == "json" else message_words(what)
+                print(line, flush=True)
+
+        yield print_line
+        return
+    paper = Paper.on(sys.stdout)
+    with on_screen(Live(console=paper, auto_refresh=False, transient=True)) as live:
+
+        def show(what: Message | Callable[[int], RenderableType]) -> None:
+            if isinstance(what, Message):
+                paper.print(Text(message_words(what), MESSAGE_STYLES[what.kind]))
+            else:
+                live.update(what(paper.width), refresh=True)
+
+        yield show
 
 
 def print_verdicts(job: str, verdicts: Sequence[Verdict], now: datetime, paper: Console) -> None:
@@ -191,7 +222,7 @@ def run_resend(arguments: argparse.Namespace, rules: Sequence[Rule], path: Path)
     troubles = [*ledger.damage(), *(sentence for outcome in outcomes for sentence in refusals(outcome))]
     troubles += [not_sent(outcome) for outcome in outcomes if outcome.waiting]
     for sentence in troubles:
-        print(f"trainwatch: {sentence}", file=sys.stderr)
+        to_stderr(sentence)
     return CannotDo.exit_code if any(outcome.waiting or outcome.refused for outcome in outcomes) else 0
 
 

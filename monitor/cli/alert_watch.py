@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from rich.console import Group
-from rich.live import Live
 from rich.text import Text
 
 from monitor.alert.conditions import Rule
@@ -23,8 +21,8 @@ from monitor.alert.message import Message, alert_document
 from monitor.alert.news import Look
 from monitor.analyze.utilization import LEFT_OUT_AT_END
 from monitor.cli.alert_text import (
-    MESSAGE_STYLES,
-    message_words,
+    Show,
+    on_watch,
     print_set_aside,
     print_verdicts,
     sentences,
@@ -32,12 +30,12 @@ from monitor.cli.alert_text import (
     verdict_table,
 )
 from monitor.cli.options import seconds_of
-from monitor.cli.output import Paper, as_json, as_line, deliver, on_screen, paper_for, progress
+from monitor.cli.output import as_json, as_line, deliver, paper_for, progress
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.source import JobSource
 from monitor.model import Report
-from monitor.terminal import lost_output
+from monitor.terminal import lost_output, to_stderr
 from monitor.words import clock, count, duration
 
 SHORTEST_S = 1.0
@@ -57,9 +55,6 @@ class _Seen:
     """Troubles of the sinks that go on."""
 
 
-_Show = Callable[[Message | _Seen, str], None]
-
-
 def run_watch(
     arguments: argparse.Namespace,
     rules: Sequence[Rule],
@@ -75,11 +70,11 @@ def run_watch(
     not_published: set[str] = set()
     unheard = False
     try:
-        with _screen(arguments) as show:
+        with on_watch(arguments.format) as show:
             for report, at, trouble in _looks(arguments, looking.look_at, pace):
                 if report is None:
                     if seen is not None:
-                        show(seen, trouble)
+                        show(partial(_drawn, seen, trouble))
                     continue
                 before = (seen.messages, seen.outcomes, seen.set_aside, seen.told) if seen else ()
                 seen = _Seen(report, evaluate(report, rules, at), at, *before)
@@ -129,16 +124,16 @@ def _looks(
         sleep(interval_s)
 
 
-def _tell(telling: Telling, look: Look, seen: _Seen, show: _Show) -> None:
+def _tell(telling: Telling, look: Look, seen: _Seen, show: Show) -> None:
     """Says what is new in a look, here and to the sinks."""
     new = telling.hear(look, seen.verdicts)
     seen.messages.extend(new)
     for message in new:
-        show(message, "")
+        show(message)
     seen.outcomes, seen.set_aside = telling.deliver(), telling.set_aside()
     for sentence in sentences(telling, seen.outcomes, seen.told):
-        print(f"trainwatch: {sentence}", file=sys.stderr)
-    show(seen, "")
+        to_stderr(sentence)
+    show(partial(_drawn, seen, ""))
 
 
 def is_over(report: Report, now: datetime) -> bool:
@@ -152,38 +147,11 @@ def is_over(report: Report, now: datetime) -> bool:
 def _trouble(sentence: str, said: set[str]) -> None:
     if sentence not in said:
         said.add(sentence)
-        print(f"trainwatch: {sentence}", file=sys.stderr)
+        to_stderr(sentence)
 
 
-@contextmanager
-def _screen(arguments: argparse.Namespace) -> Iterator[_Show]:
-    """How a message or a look is shown: as lines, as JSON lines or, on a terminal, above a table that stays."""
-    if arguments.format == "json":
-        yield lambda what, trouble: _json_line(what)
-        return
-    if not sys.stdout.isatty():
-        yield lambda what, trouble: _text_line(what)
-        return
-    paper = Paper.on(sys.stdout)
-    with on_screen(Live(console=paper, auto_refresh=False, transient=True)) as live:
-
-        def show(what: Message | _Seen, trouble: str) -> None:
-            if isinstance(what, Message):
-                paper.print(Text(message_words(what), MESSAGE_STYLES[what.kind]))
-            else:
-                live.update(Group(_heading(what, trouble), verdict_table(what.verdicts, paper.width)), refresh=True)
-
-        yield show
-
-
-def _json_line(what: Message | _Seen) -> None:
-    if isinstance(what, Message):
-        print(as_line({"type": what.kind, **what.document()}), flush=True)
-
-
-def _text_line(what: Message | _Seen) -> None:
-    if isinstance(what, Message):
-        print(message_words(what), flush=True)
+def _drawn(seen: _Seen, trouble: str, width: int) -> Group:
+    return Group(_heading(seen, trouble), verdict_table(seen.verdicts, width))
 
 
 def _heading(seen: _Seen, trouble: str) -> Text:
@@ -268,7 +236,7 @@ def publisher(source: JobSource, path: Path | None) -> Callable[[Report, datetim
         raise BadCall("--publish puts metrics into a job's account, and this job has none.", "Leave it out.")
     ledger = Ledger(durable(path))
     for sentence in ledger.damage():
-        print(f"trainwatch: {sentence}", file=sys.stderr)
+        to_stderr(sentence)
 
     def published(report: Report, now: datetime) -> str:
         try:

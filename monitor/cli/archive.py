@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -26,13 +25,13 @@ from monitor.cli.options import (
 )
 from monitor.cli.output import Column, Paper, as_json, deliver, paper_for, progress, table
 from monitor.errors import BadCall
-from monitor.fetch.source import JobQuery
+from monitor.fetch.source import JobQuery, job_query
 from monitor.installed import PROGRAM
 from monitor.review.across import Across, Missing
 from monitor.review.archived import Source
 from monitor.review.archiving import STATES, Archiver, Asked, Outcome
-from monitor.review.job_query import job_query
 from monitor.settings import archive_root, read
+from monitor.terminal import to_stderr
 
 EXIT_SOME_FAILED = 3
 _EVERY_JOB = 1_000_000
@@ -85,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         deliver(arguments, _text(arguments, store, placed))
     say_missing(missing, len(asked))
     for sentence in broken_off:
-        print(f"trainwatch: the list of jobs is not complete: {sentence}", file=sys.stderr)
+        to_stderr(f"the list of jobs is not complete: {sentence}")
     return EXIT_SOME_FAILED if missing or broken_off or any(outcome.error for outcome in outcomes) else 0
 
 
@@ -128,10 +127,10 @@ def _complain(placed: Sequence[_Placed]) -> None:
     for where, outcome in placed:
         if outcome.error and not outcome.why:
             at = "" if where is None else f" of {where}"
-            print(f"trainwatch: {outcome.name}{at} is not archived: {outcome.error}", file=sys.stderr)
+            to_stderr(f"{outcome.name}{at} is not archived: {outcome.error}")
     if untried:
         others = "1 more job was" if len(untried) == 1 else f"{len(untried):,} more jobs were"
-        print(f"trainwatch: for the same reason {others} not tried.", file=sys.stderr)
+        to_stderr(f"for the same reason {others} not tried.")
 
 
 def _document(store: Store, placed: Sequence[_Placed], missing: Sequence[Missing] | None) -> dict[str, Any]:

@@ -4,7 +4,6 @@ predicted."""
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -20,6 +19,7 @@ from monitor.model import Pair, Report
 from monitor.review import Progress, Reviewer
 from monitor.review.archived import Source
 from monitor.settings import read
+from monitor.terminal import to_stderr
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,5 +71,5 @@ def _kept(arguments: argparse.Namespace, pairs: Sequence[Pair]) -> Record | None
     if not arguments.no_keep:
         for pair in pairs:
             if not store.keep(pair):
-                print(f"trainwatch: the pair is not saved: {store.path} cannot be written.", file=sys.stderr)
+                to_stderr(f"the pair is not saved: {store.path} cannot be written.")
     return earlier

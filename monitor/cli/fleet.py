@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import csv
 import re
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +39,7 @@ from monitor.review.exported_tasks import Engine, Local, Reach
 from monitor.review.fleet_facts import Made, made, owners_of
 from monitor.review.nightly import RULE, message_of
 from monitor.settings import Settings, archive_root, cache_folder, read
+from monitor.terminal import to_stderr
 from monitor.words import count
 
 _SINCE = re.compile(r"(\d{1,4})([dw])")
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         code = CannotDo.exit_code if complain(logs) else 0
     found = report_of(arguments, window, now)
     for trouble in found.read.unread:
-        print(f"trainwatch: left out: {trouble}", file=sys.stderr)
+        to_stderr(f"left out: {trouble}")
     deliver(arguments, drawn(arguments, found.report, logs))
     if not arguments.notify:
         return code
@@ -208,9 +208,9 @@ def complain(found: Reviewed) -> bool:
             f"Nothing there is an exported log{others}. Name with --logs what CreateExportTask or a subscription wrote."
         ]
     for sentence in told[:_MOST_SAID]:
-        print(f"trainwatch: {sentence}", file=sys.stderr)
+        to_stderr(sentence)
     if len(told) > _MOST_SAID:
-        print(f"trainwatch: and {count(len(told) - _MOST_SAID, 'more trouble')} of the kind.", file=sys.stderr)
+        to_stderr(f"and {count(len(told) - _MOST_SAID, 'more trouble')} of the kind.")
     return bool(told)
 
 
@@ -292,5 +292,5 @@ def send_report(
     troubles = [sentence for outcome in outcomes for sentence in refusals(outcome)]
     troubles += [not_sent(outcome) for outcome in outcomes if outcome.waiting]
     for sentence in troubles:
-        print(f"trainwatch: {sentence}", file=sys.stderr)
+        to_stderr(sentence)
     return CannotDo.exit_code if troubles else 0

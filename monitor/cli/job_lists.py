@@ -23,17 +23,28 @@ from monitor.archive.cache import KeptVerdict as Kept
 from monitor.archive.document import SCHEMA, json_types
 from monitor.cli.grammar.reviewing import SHORTEST_S
 from monitor.cli.options import archive_source, seconds_of
-from monitor.cli.output import Column, Paper, as_json, as_line, csv_text, deliver, on_screen, paper_for, progress, table
+from monitor.cli.output import (
+    VERDICT_STYLES,
+    Column,
+    Paper,
+    as_json,
+    as_line,
+    csv_text,
+    deliver,
+    on_screen,
+    paper_for,
+    progress,
+    table,
+)
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.source import JobQuery
 from monitor.model import JobSummary, Mute
 from monitor.review.archived import ArchiveSource, Row, matching
 from monitor.review.muted import is_muted, mutes
-from monitor.terminal import lost_output
+from monitor.terminal import lost_output, to_stderr
 from monitor.words import DASH, clock, count, duration, instant, percent, usd
 
-_STYLES = {"critical": "bold red", "warning": "yellow", "healthy": "green"}
 # A verdict on a running job that is older says so.
 _FRESH_S = 120.0
 
@@ -71,7 +82,7 @@ def verdict_text(job: JobSummary, kept: Kept | None, at: datetime, muted: bool) 
     old = f" ({duration(age_s)} ago)" if job.ended is None and age_s > _FRESH_S else ""
     if muted:
         return Text(f"{kept.headline}{old} (muted)", "dim")
-    return Text(f"{kept.headline}{old}", _STYLES.get(kept.level, ""))
+    return Text(f"{kept.headline}{old}", VERDICT_STYLES.get(kept.level, ""))
 
 
 _VERDICT = Column("VERDICT", goes=1, wraps=True, below=True)
@@ -157,7 +168,7 @@ def watch(
                 for trouble in troubles:
                     # One that goes on is said once.
                     if trouble not in said:
-                        print(f"trainwatch: {trouble}", file=sys.stderr)
+                        to_stderr(trouble)
                 if is_new:
                     _print(arguments, found)
             said = troubles
@@ -247,7 +258,7 @@ def run(arguments: argparse.Namespace, query: JobQuery) -> int:
         say("reading the archive")
         rows, unread = source.rows()
     for trouble in unread:
-        print(f"trainwatch: left out: {trouble}", file=sys.stderr)
+        to_stderr(f"left out: {trouble}")
     found = ranked(matching(rows, query))
     shown = found[: query.limit]
     if arguments.format == "json":

@@ -12,7 +12,7 @@ from monitor.cli.grammar import parser
 from monitor.cli.result_file import check_output
 from monitor.errors import CannotDo, TrainwatchError
 from monitor.installed import incomplete
-from monitor.terminal import lost_output, outlets
+from monitor.terminal import lost_output, outlets, to_stderr
 
 EXIT_INTERRUPTED = 130
 
@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         lost = arguments.lost or _lost_output()
         if lost:
-            _say(lost)
+            to_stderr(lost)
         return code or (CannotDo.exit_code if lost else 0)
 
 
@@ -42,7 +42,7 @@ def _ended(argv: Sequence[str] | None, arguments: argparse.Namespace) -> int:
     except SystemExit as asked:  # by --help, or for a call that cannot be parsed
         return asked.code if isinstance(asked.code, int) else CannotDo.exit_code
     except TrainwatchError as error:
-        _say(str(error))
+        to_stderr(str(error))
         return error.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
@@ -51,7 +51,7 @@ def _ended(argv: Sequence[str] | None, arguments: argparse.Namespace) -> int:
         from monitor.faults import fault
 
         told = fault(error, f"The command {arguments.command}")
-        _say(str(told))
+        to_stderr(str(told))
         return told.exit_code
 
 
@@ -85,7 +85,3 @@ def _lost_output() -> str:
         f"Standard output {'is closed' if closed else f'cannot be written ({why})'}, and the result is not all there. Send it "
         "elsewhere, such as to a file with --output."
     )
-
-
-def _say(sentence: str) -> None:
-    print(f"trainwatch: {sentence}", file=sys.stderr)

@@ -14,9 +14,10 @@ from monitor.archive.store import store_of
 from monitor.cli.options import account_source, checked_limit, is_many, pairs_of, sweep_of
 from monitor.cli.output import Paper, as_json, deliver, paper_for, progress
 from monitor.errors import CannotDo
-from monitor.review.job_query import job_query
+from monitor.fetch.source import job_query
 from monitor.review.nightly import Night, NightlyFolder, Plan, night
 from monitor.settings import archive_root, no_place, read, user_folder
+from monitor.terminal import to_stderr
 from monitor.words import about_usd, count, duration
 
 
@@ -26,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress(arguments, "looking for new jobs") as say:
         done = night(plan, lambda: datetime.now(UTC), say)
     for trouble in done.troubles:
-        print(f"trainwatch: {trouble}", file=sys.stderr)
+        to_stderr(trouble)
     if done.killed_before:
         print(
             f"trainwatch: the night that began {done.killed_before} was not finished; this one took it up.",

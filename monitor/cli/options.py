@@ -1,5 +1,5 @@
-"""What the grammars of several commands share: their help, durations (``30s``, ``10 min``, ``1 h``), the sinks of alerts, and the
-job that is meant: where it is read from, and Logs Insights for logs that would take minutes to read.
+"""What commands make of the options that several of them take: durations (``30s``, ``10 min``, ``1 h``), the sinks of alerts,
+and the job that is meant: where it is read from, and Logs Insights for logs that would take minutes to read.
 
 With ``--all-accounts``, the accounts and regions that a command looks over together, and how those that failed are named.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import math
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -20,16 +19,16 @@ from monitor.alert.conditions import seconds_in
 from monitor.archive.cache import Cache, user_cache
 from monitor.choices import ARCHIVE, LOGS
 from monitor.errors import BadCall
-from monitor.fetch.metrics.minute_store import FolderMinutes
-from monitor.fetch.source import Aggregated, JobQuery, JobSource
+from monitor.fetch.metrics.profiler import FolderMinutes
+from monitor.fetch.source import Aggregated, JobQuery, JobSource, job_query
 from monitor.model import Job
 from monitor.parse.recognise import Recogniser
 from monitor.parse.user import step_pattern
 from monitor.review import Instead, Progress, Reviewer, archived
 from monitor.review.across import Missing, Sweep
 from monitor.review.archived import ArchiveSource, Source
-from monitor.review.job_query import job_query
 from monitor.settings import Settings, expanded, read
+from monitor.terminal import to_stderr
 
 # Names of training jobs are letters, digits and hyphens.
 _NO_NAME = re.compile(r"[^A-Za-z0-9-]")
@@ -185,9 +184,9 @@ def refuse_one_account(arguments: argparse.Namespace, what: str) -> None:
 def say_missing(missing: Sequence[Missing], asked: int) -> None:
     """A line on standard error for each pair that failed, and how many did."""
     for one in missing:
-        print(f"trainwatch: {one.where}: {one.error}", file=sys.stderr)
+        to_stderr(f"{one.where}: {one.error}")
     if missing:
-        print(f"trainwatch: {len(missing)} of {asked} accounts and regions could not be read.", file=sys.stderr)
+        to_stderr(f"{len(missing)} of {asked} accounts and regions could not be read.")
 
 
 def missing_documents(missing: Sequence[Missing]) -> list[dict[str, Any]]:
@@ -233,11 +232,7 @@ def instead(arguments: argparse.Namespace, source: JobSource) -> Instead | None:
 
     def ask(job: Job, now: datetime, progress: Progress) -> Aggregated:
         if arguments.aggregate:
-            return aggregate.aggregate(clients, job, now, _tell, progress, most)
-        return Aggregated() if arguments.quiet else aggregate.offer(clients, job, now, _tell)
+            return aggregate.aggregate(clients, job, now, to_stderr, progress, most)
+        return Aggregated() if arguments.quiet else aggregate.offer(clients, job, now, to_stderr)
 
     return ask
-
-
-def _tell(said: str) -> None:
-    print(f"trainwatch: {said}", file=sys.stderr)

@@ -34,13 +34,15 @@ from monitor.errors import CannotDo
 from monitor.inert import inert
 from monitor.model import Report
 from monitor.review import Progress
-from monitor.terminal import drawn, outlets
+from monitor.terminal import drawn, outlets, to_stderr
 from monitor.words import DASH
 
 Shown = TypeVar("Shown")
 # Wide enough for a table of nodes where nobody says how wide the paper is.
 PIPE_WIDTH = 110
 _NARROWEST = 60
+#: Level of a verdict -> how its words are drawn.
+VERDICT_STYLES = {"critical": "bold red", "warning": "yellow", "healthy": "green"}
 
 
 class Paper(Console):
@@ -295,7 +297,7 @@ def tell_damage(*reports: Report) -> None:
         of = f"{report.job.name}: " if len(reports) > 1 else ""
         for gap in report.gaps:
             if gap.what == "archive":
-                print(f"trainwatch: {of}{gap.said}", file=sys.stderr)
+                to_stderr(f"{of}{gap.said}")
 
 
 def csv_text(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:

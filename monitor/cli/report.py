@@ -4,7 +4,6 @@ the time went, a line per node."""
 from __future__ import annotations
 
 import argparse
-import sys
 from datetime import UTC, datetime
 
 from rich.console import Console
@@ -17,6 +16,7 @@ from monitor.errors import BadCall
 from monitor.export.layout import html, markdown, report_tree
 from monitor.model import Report
 from monitor.review.muted import mutes, with_mutes
+from monitor.terminal import to_stderr
 
 
 def print_report(report: Report, paper: Console) -> None:
@@ -45,5 +45,5 @@ def _with_mutes(report: Report) -> Report:
     try:
         return with_mutes(report, mutes())
     except BadCall as error:
-        print(f"trainwatch: not read: {error}", file=sys.stderr)
+        to_stderr(f"not read: {error}")
         return report

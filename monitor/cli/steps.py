@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +17,7 @@ from monitor.diagnose.words.step_readings import explained, reading_words
 from monitor.errors import BadCall, NoData
 from monitor.export.tables import steps_csv, steps_table
 from monitor.model import Report
+from monitor.terminal import to_stderr
 from monitor.words import DASH, step_seconds
 
 # A terminal shows the head and the tail of a long run; the other formats have all rows.
@@ -45,9 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     if missing and not report.run.logs.lines:
         raise NoData(f"There are no steps: {missing[0].why}", missing[0].remedy)
     for gap in missing:
-        print(f"trainwatch: not read: {gap.said}", file=sys.stderr)
+        to_stderr(f"not read: {gap.said}")
     if steps.empty and arguments.format != "text":
-        print(f"trainwatch: {_why_none(report)}", file=sys.stderr)
+        to_stderr(_why_none(report))
     if arguments.explain:
         if arguments.format != "text":
             raise BadCall(

@@ -15,6 +15,7 @@ from monitor.alert.rules import add, remove, saved, saved_file
 from monitor.alert.sinks.names import sink_of
 from monitor.cli.output import Column, Paper, as_json, deliver, paper_for, table
 from monitor.errors import BadCall
+from monitor.terminal import to_stderr
 
 _ACTIONS = ("list", "add", "remove")
 _COLUMNS = (
@@ -66,7 +67,7 @@ def _check_sink(text: str) -> None:
     except BadCall as error:
         if not sink.held_in:
             raise
-        print(f"trainwatch: {error} It is saved all the same; alert asks for it.", file=sys.stderr)
+        to_stderr(f"{error} It is saved all the same; alert asks for it.")
 
 
 def say_doubts(rules: Sequence[Rule]) -> None:

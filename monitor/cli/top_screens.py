@@ -18,7 +18,7 @@ from textual.containers import VerticalScroll
 from textual.screen import Screen
 from textual.widgets import DataTable, Footer, RichLog, Static
 
-from monitor.cli.output import Paper
+from monitor.cli.output import VERDICT_STYLES, Paper
 from monitor.cli.report import print_report
 from monitor.cli.top import Board, Row, Seen, short
 from monitor.errors import BadCall
@@ -30,7 +30,6 @@ from monitor.review.muted import mutes, with_mutes
 from monitor.words import count
 
 _TICK_S = 1.0
-_STYLES = {"critical": "bold red", "warning": "yellow", "healthy": "green"}
 # Columns in their order; the verdict gets what the others leave, and the last ones go where that is little.
 _TITLES = ("JOB", "VERDICT", "CAN SAVE", "GPU", "", "STEP")
 _WIDTHS = (25, 0, 8, 3, 8, 8)
@@ -249,7 +248,10 @@ def cells(row: Row, across: tuple[int, ...]) -> list[Text]:
     is_known = row.level not in {"waiting", "unreviewed"}
     texts = (
         (short(row.name, across[0]), ""),
-        (row.words if is_known else f"{row.status}: {row.words}", _STYLES.get(row.level, "") if is_known else "dim"),
+        (
+            row.words if is_known else f"{row.status}: {row.words}",
+            VERDICT_STYLES.get(row.level, "") if is_known else "dim",
+        ),
         (row.saved.rjust(_WIDTHS[2]), ""),
         (row.gpu.rjust(_WIDTHS[3]), ""),
         (row.course, "cyan"),

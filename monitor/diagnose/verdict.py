@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from monitor.analyze.cascade import cascade_words
@@ -19,7 +19,7 @@ from monitor.analyze.mfu import LOW_SHARE
 from monitor.diagnose.stakes import stakes_usd
 from monitor.diagnose.words.devices import unseen
 from monitor.diagnose.words.report import quoted
-from monitor.model import METRICS, Finding, Job, JobSummary, Prediction, Report
+from monitor.model import BEGINNING, METRICS, Finding, Job, JobSummary, Prediction, Report
 from monitor.model.host_metrics import HOST_METRICS, OF_WORK
 from monitor.words import capitalised, count, duration, percent, signed, step_seconds
 
@@ -260,7 +260,6 @@ LOUDNESS: dict[Level, int] = {
     "healthy": 3,
 }
 _RECENT = timedelta(days=1)
-_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 def by_urgency(jobs: Iterable[JobSummary], now: datetime) -> list[JobSummary]:
@@ -268,7 +267,7 @@ def by_urgency(jobs: Iterable[JobSummary], now: datetime) -> list[JobSummary]:
     are listed: newest first."""
 
     def rank(job: JobSummary) -> int:
-        failed = job.status == "Failed" and now - (job.ended or job.created or _BEGINNING) < _RECENT
+        failed = job.status == "Failed" and now - (job.ended or job.created or BEGINNING) < _RECENT
         return 0 if job.is_running else 1 if failed else 2
 
     return sorted(jobs, key=rank)

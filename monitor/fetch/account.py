@@ -18,7 +18,7 @@ from monitor.fetch.jobs import find_jobs
 from monitor.fetch.logs.events import read_span
 from monitor.fetch.logs.reader import JobLogs
 from monitor.fetch.metrics.hosts import read_metrics
-from monitor.fetch.metrics.minute_store import BucketMinutes, MinuteStore
+from monitor.fetch.metrics.profiler import BucketMinutes, MinuteStore
 from monitor.fetch.prices import PriceFile, PriceList
 from monitor.fetch.source import Found, JobQuery
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogAsk, LogSpan, Node, Price, RawMetrics

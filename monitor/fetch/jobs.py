@@ -21,6 +21,7 @@ from monitor.fetch.instance_types import lookup
 from monitor.fetch.source import Found, JobQuery, gap_of
 from monitor.masking import secrets_of, without_secrets
 from monitor.model import (
+    BEGINNING,
     ENDED_STATUSES,
     Channel,
     Gap,
@@ -192,7 +193,6 @@ _NEWEST = 200
 _SIDE_BY_SIDE = 4
 _LONGEST_NAME_PART = 63
 _TOGETHER = timedelta(minutes=1)
-_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 # Instance type and count, and when training started.
 _Told = tuple[str | None, int | None, datetime | None]
@@ -228,7 +228,7 @@ def list_jobs(clients: Clients, query: JobQuery) -> tuple[JobSummary, ...]:
         # A service that honors the order needs not be asked for more; one that does not is read to its end.
         if len(found) >= query.limit and _newest_first(found):
             break
-    found.sort(key=lambda summary: summary.created or _BEGINNING, reverse=True)
+    found.sort(key=lambda summary: summary.created or BEGINNING, reverse=True)
     return tuple(found[: max(query.limit, 0)])
 
 
@@ -278,7 +278,7 @@ def _summary(row: dict[str, Any]) -> JobSummary:
 
 def _newest_first(rows: Sequence[JobSummary]) -> bool:
     # Jobs that were created together may stand either way round, which is no reason to read ten thousand others.
-    times = [row.created or _BEGINNING for row in rows]
+    times = [row.created or BEGINNING for row in rows]
     jumps = any(later - earlier > _TOGETHER for earlier, later in pairwise(times))
     return not times or (times[0] >= times[-1] and not jumps)
 
@@ -453,4 +453,4 @@ def _listed(clients: Clients, query: JobQuery, refused: TrainwatchError) -> Foun
 
 
 def _created(job: JobSummary) -> datetime:
-    return job.created or _BEGINNING
+    return job.created or BEGINNING

@@ -1,4 +1,5 @@
 """What a source of jobs must be able to do: AWS, log files and exported logs give pages of lines, archives whole runs.
+And which jobs are asked for, with the way in which a user writes that.
 
 No source is asked which class it is of: what only some can do is an attribute that is None for the others. All methods may
 raise an error of ``monitor.errors`` when the whole question cannot be answered; what is missing in part comes back as a
@@ -7,23 +8,35 @@ raise an error of ``monitor.errors`` when the whole question cannot be answered;
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import pandas as pd
 
-from monitor.errors import NoData, NotAllowed, TrainwatchError
-from monitor.fetch.metrics.minute_store import MinuteStore
-from monitor.model import ApiBill, Gap, Job, JobSummary, LoadProgress, LogAsk, LogPage, LogSpan, Node, Price, RawMetrics
+from monitor.choices import STATUSES
+from monitor.errors import BadCall, NoData, NotAllowed, TrainwatchError
+from monitor.model import (
+    BEGINNING,
+    ApiBill,
+    Gap,
+    Job,
+    JobSummary,
+    LoadProgress,
+    LogAsk,
+    LogPage,
+    LogSpan,
+    Node,
+    Price,
+    RawMetrics,
+)
 from monitor.parse.recognise import RawRows
 
 if TYPE_CHECKING:
     from monitor.aws.clients import Clients
-
-# Of a job of which nobody tells when it was made.
-_BEGINNING = datetime.min.replace(tzinfo=UTC)
+    from monitor.fetch.metrics.profiler import MinuteStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +57,7 @@ class JobQuery:
 
     def takes(self, job: JobSummary) -> bool:
         """Whether a job is one that is asked for, by what is known of it."""
-        created = job.created or _BEGINNING
+        created = job.created or BEGINNING
         key, equals, text = (self.tag or "").partition("=")
         key, text = key.strip(), text.strip()
         return (
@@ -212,3 +225,34 @@ def some_of(names: Sequence[str], shown: int = 3) -> str:
     """A few of many names: "algo-1, algo-2, algo-3 and 61 more"."""
     more = len(names) - shown
     return ", ".join(names[:shown]) + (f" and {more} more" if more > 0 else "")
+
+
+_UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+def job_query(status: str | None, name_contains: str | None, since: str | None, now: datetime, limit: int) -> JobQuery:
+    """The query of --status, --name-contains and --since. BadCall where one of them is wrong."""
+    return JobQuery(_status(status), name_contains, _since(since, now), limit)
+
+
+def _status(text: str | None) -> str | None:
+    if text is None:
+        return None
+    known = {status.lower(): status for status in (*STATUSES, "Deleting")}
+    if text.lower() == "running":
+        return "InProgress"
+    if text.lower() not in known:
+        raise BadCall(f"No job has the status {text}.", f"Write one of {', '.join(STATUSES)}, or running.")
+    return known[text.lower()]
+
+
+def _since(text: str | None, now: datetime) -> datetime | None:
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d{1,6})([mhdw])", text.strip())
+    if match is None:
+        raise BadCall(f"--since {text} is not a duration.", "Write a number and a unit: 90m, 12h, 7d or 4w.")
+    try:
+        return now - timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+    except OverflowError:
+        raise BadCall(f"--since {text} is longer ago than any job.", "Leave it out to list all.") from None

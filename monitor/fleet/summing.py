@@ -11,7 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from monitor.fleet.report import (
     change_of_share,
 )
 from monitor.fleet.window import Window, week_of
-from monitor.model import ENDED_STATUSES, came_of
+from monitor.model import BEGINNING, ENDED_STATUSES, came_of
 
 # A step with another batch is another amount of work: its time alone says nothing.
 _BATCH = frozenset({"batch_size", "microbatches", "prescaled_batch", "gradient_accumulation_steps", "sequence_length"})
@@ -41,7 +41,6 @@ _BATCH = frozenset({"batch_size", "microbatches", "prescaled_batch", "gradient_a
 _SPREAD_SD, _MEDIAN = 2.563, 1.253
 _NORMAL_95 = 1.96
 _FEWEST_STEPS = 20
-_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 def followed(jobs: Sequence[JobFacts], window: Window) -> tuple[Followed, ...]:
@@ -51,7 +50,7 @@ def followed(jobs: Sequence[JobFacts], window: Window) -> tuple[Followed, ...]:
         runs[facts.account, facts.region, facts.base].append(facts)
     rows = []
     for mine in runs.values():
-        mine.sort(key=lambda facts: (facts.created or _BEGINNING, facts.name))
+        mine.sort(key=lambda facts: (facts.created or BEGINNING, facts.name))
         for place, after in enumerate(mine):
             if window.holds(after.ended):
                 rows += _of_run(mine[:place], after)

@@ -7,6 +7,7 @@ What was not observed is ``None`` (or NaN/NaT/<NA> in a frame), never 0.
 from monitor.model.frames import (
     LEFT_OUT,
     METRICS,
+    RUN_FRAMES,
     STEP_CSV_COLUMNS,
     events_frame,
     gpus_frame,
@@ -14,10 +15,13 @@ from monitor.model.frames import (
     in_order_of_time,
     line_numbers,
     metrics_frame,
+    moment_of,
     steps_frame,
 )
 from monitor.model.job import (
+    BEGINNING,
     ENDED_STATUSES,
+    RUNNING_STATUSES,
     Channel,
     InstanceGroup,
     Job,
@@ -78,10 +82,13 @@ from monitor.model.run import (
 )
 
 __all__ = [
+    "BEGINNING",
     "ENDED_STATUSES",
     "LEFT_OUT",
     "METRICS",
     "MOST_USD_PER_HOUR",
+    "RUNNING_STATUSES",
+    "RUN_FRAMES",
     "STEP_CSV_COLUMNS",
     "Activity",
     "ApiBill",
@@ -140,6 +147,7 @@ __all__ = [
     "is_price",
     "line_numbers",
     "metrics_frame",
+    "moment_of",
     "natural_order",
     "steps_frame",
 ]

@@ -7,7 +7,8 @@ So no rule meets a missing one, and a job that is read from its end takes the sa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -189,6 +190,21 @@ def hosts_frame(rows: Any = ()) -> pd.DataFrame:
     the cores that are not full, ``waiting_cores`` how many wait for I/O. ``even`` as in the Gpus frame.
     """
     return _frame(rows, _HOST_DTYPES, "hosts")
+
+
+#: Name -> what makes it, of all frames of a run.
+RUN_FRAMES: Mapping[str, Callable[[Any], pd.DataFrame]] = {
+    "steps": steps_frame,
+    "metrics": metrics_frame,
+    "events": events_frame,
+    "gpus": gpus_frame,
+    "hosts": hosts_frame,
+}
+
+
+def moment_of(stamp: Any) -> datetime | None:
+    """The time of a cell of a frame; None for NaT."""
+    return None if pd.isna(stamp) else stamp.to_pydatetime()
 
 
 def line_numbers(line: pd.Series) -> pd.Series:

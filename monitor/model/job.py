@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 
@@ -37,6 +37,10 @@ _MOST_DIGITS = 18
 _DIGITS = re.compile(r"(\d+)")
 #: DescribeTrainingJob's TrainingJobStatus values after which nothing changes any more.
 ENDED_STATUSES = frozenset({"Completed", "Failed", "Stopped", "Deleting"})
+#: Those of a job that is at work, or about to stop.
+RUNNING_STATUSES = frozenset({"InProgress", "Stopping"})
+#: Stands for the time of what nobody tells the time of, where times are compared.
+BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +185,7 @@ class Job:
 
     @property
     def is_running(self) -> bool:
-        return self.status in {"InProgress", "Stopping"}
+        return self.status in RUNNING_STATUSES
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -205,7 +209,7 @@ class JobSummary:
 
     @property
     def is_running(self) -> bool:
-        return self.status in {"InProgress", "Stopping"}
+        return self.status in RUNNING_STATUSES
 
     def tag(self, key: str) -> str | None:
         return None if self.tags is None else self.tags.get(key)

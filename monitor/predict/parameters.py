@@ -41,6 +41,11 @@ def amount(value: object) -> float | None:
         return None
 
 
+def as_set(value: object) -> str:
+    """A value as it is written where it is set: ``true`` for True, ``8`` for 8."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def yes_or_no(value: object) -> bool | None:
     """True and False out of true, 1, "yes", "on" and their opposites; None for anything else."""
     if isinstance(value, bool) or value in (0, 1):

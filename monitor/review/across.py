@@ -19,7 +19,7 @@ from monitor.aws.calls import begin
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.source import Found, JobQuery
-from monitor.model import Gap, JobSummary
+from monitor.model import BEGINNING, Gap, JobSummary
 from monitor.review.archived import Source
 
 #: Pairs that are asked at the same time: their quotas are their own, threads and connections are ours.
@@ -29,7 +29,6 @@ _OVERLAP = timedelta(minutes=10)
 # Jobs that were deleted are told by no change.
 _WHOLE_AGAIN = timedelta(hours=6)
 _LET_BE = timedelta(minutes=1)
-_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 Open = Callable[[AccountRegion], Source]
 
@@ -145,7 +144,7 @@ class Sweep:
             found = [(where, self._kept.get(_key(where, query))) for where in pairs]
         told = [(where, one) for where, one in found if one is not None]
         rows = [Placed(where, job) for where, one in told for job in one.found.jobs]
-        rows.sort(key=lambda row: row.job.created or _BEGINNING, reverse=True)
+        rows.sort(key=lambda row: row.job.created or BEGINNING, reverse=True)
         return Across(
             tuple(rows),
             tuple(Missing(where, one.error, one.at) for where, one in told if one.error is not None),
@@ -192,7 +191,7 @@ def _can_go_on(query: JobQuery) -> bool:
 def _merged(before: Found, changed: Found, query: JobQuery) -> Found:
     """The list with what has changed in the place of what it was."""
     jobs = {(job.name, job.created): job for job in (*before.jobs, *changed.jobs)}
-    rows = sorted(jobs.values(), key=lambda job: job.created or _BEGINNING, reverse=True)
+    rows = sorted(jobs.values(), key=lambda job: job.created or BEGINNING, reverse=True)
     rows = [job for job in rows if query.takes(job)]
     return Found(tuple(rows[: query.limit]), before.more or len(rows) > query.limit, changed.gaps)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -18,12 +18,11 @@ from monitor.choices import ARCHIVE, LOGS
 from monitor.errors import BadCall, NoData
 from monitor.fetch.files.source import FilesSource, shown
 from monitor.fetch.source import Found, JobQuery, JobSource, PageSource
-from monitor.model import ApiBill, Gap, Job, JobSummary, Price
+from monitor.model import BEGINNING, ApiBill, Gap, Job, JobSummary, Price
 from monitor.settings import archive_root, read
 
 # Manifests of a far archive that are asked for at the same time.
 _AT_ONCE = 16
-_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 Row = Mapping[str, Any]
 
@@ -137,8 +136,8 @@ def matching(rows: Sequence[Row], query: JobQuery) -> list[Row]:
         for row in rows
         if (not query.status or row["status"] == query.status)
         and (query.name_contains or "") in row["job_name"]
-        and (after is None or (instant_of(row["created"]) or _BEGINNING) >= after)
-        and (before is None or (instant_of(row["created"]) or _BEGINNING) < before)
+        and (after is None or (instant_of(row["created"]) or BEGINNING) >= after)
+        and (before is None or (instant_of(row["created"]) or BEGINNING) < before)
         and (query.instance_type or "") in (row["instance_type"] or "")
     ]
 

@@ -22,7 +22,9 @@ from monitor.archive.store import Store
 from monitor.aws.calls import side_by_side
 from monitor.errors import BadCall, CannotDo, TrainwatchError
 from monitor.fetch.exports.job import Description, descriptions, newest
-from monitor.fetch.exports.records import WRITE_TEST, Objects, StoredObject, begun_s, exported, objects_at
+from monitor.fetch.exports.records import Objects, StoredObject, begun_s, exported, objects_at
+from monitor.fetch.files.source import WRITE_TEST
+from monitor.model import BEGINNING
 from monitor.model.job import account_of
 from monitor.review.exported_tasks import (
     LOST,
@@ -50,7 +52,6 @@ _BUNDLE_BYTES, _BUNDLE_JOBS, _BUNDLES_A_WORKER = 64 << 20, 64, 8
 _JSON = (".json", ".jsonl")
 _MOST_JSON_BYTES = 64 << 20
 _AT_ONCE = 16
-_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 Say = Callable[[str], None]
 
@@ -289,7 +290,7 @@ def _best(known: Sequence[Description], owner: str, streams: Iterable[str]) -> D
     begun = min((at for at in map(begun_s, streams) if at is not None), default=None)
     at = datetime.now(UTC) if begun is None else datetime.fromtimestamp(begun, UTC)
     before = [each for each in mine if each.created is not None and each.created <= at]
-    return max(before or mine, key=lambda each: each.created or _BEGINNING)
+    return max(before or mine, key=lambda each: each.created or BEGINNING)
 
 
 def _mark(

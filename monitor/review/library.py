@@ -17,6 +17,7 @@ from monitor.diagnose.comparison.compare import Comparison
 from monitor.diagnose.comparison.rows import verdict_lines
 from monitor.errors import BadCall
 from monitor.export.layout import comparison_markdown
+from monitor.fetch.source import job_query
 from monitor.inert import inert
 from monitor.model import JobSummary, Report
 from monitor.predict.presets import PRESETS, Preset
@@ -24,7 +25,6 @@ from monitor.predict.presets import preset as preset_of
 from monitor.predict.spread import promise_words
 from monitor.review import planning
 from monitor.review.archived import archive_source
-from monitor.review.job_query import job_query
 from monitor.review.notebook import account, review
 from monitor.review.planning import Plan, plan_document
 

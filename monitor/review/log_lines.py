@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -149,13 +149,20 @@ def as_it_is(whole: str) -> str:
     return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text.replace("\t", "    "))
 
 
-def written(line: str) -> tuple[int | None, str, str]:
-    """(rank, host, words) of the line's last piece, as its tags tell."""
+class Written(NamedTuple):
+    """What the tags of a line tell of its last piece."""
+
+    rank: int | None = None
+    host: str = ""
+    words: str = ""
+
+
+def written(line: str) -> Written:
     pieces = fragments(line[:_HEAD])
     if not pieces:
-        return None, "", ""
+        return Written()
     last = pieces[-1]
-    return last.rank, last.host, last.text
+    return Written(last.rank, last.host, last.text)
 
 
 #: Lines in a table at most.

@@ -27,8 +27,7 @@ from monitor.aws.calls import metered, running
 from monitor.errors import BadCall
 from monitor.faults import fault, shape_of
 from monitor.fetch import instance_types
-from monitor.fetch.metrics.minute_store import MinuteStore
-from monitor.fetch.metrics.profiler import MinuteReader, Profiled
+from monitor.fetch.metrics.profiler import MinuteReader, MinuteStore, Profiled
 from monitor.fetch.source import Aggregated, LogReader, PageSource, gap_of
 from monitor.masking import masked, without_secrets
 from monitor.model import (

@@ -19,12 +19,13 @@ from monitor.archive.cache import user_cache
 from monitor.choices import STATUSES
 from monitor.diagnose.headline import status_word
 from monitor.errors import TrainwatchError
+from monitor.model import BEGINNING
 from monitor.review.across import Across, AcrossSnapshot, Missing, Placed
 from monitor.show import address, data
 from monitor.show.drawing import csv_button
 from monitor.show.grid import Column, Row, show_grid
-from monitor.show.job.header import Figure
-from monitor.show.jobs.query import show_clear, show_jobs_figures, show_status
+from monitor.show.job.header import Figure, show_tiles
+from monitor.show.jobs.query import show_clear, show_status
 from monitor.show.jobs.table import instances_words
 from monitor.show.pace import IDLE, WAITING, Pace
 from monitor.show.shell import JOB_PAGE, JOBS_PAGE
@@ -36,7 +37,6 @@ _HEIGHT_PX = 735
 # So many accounts that could not be read are named at once; the others when they are opened.
 _NAMED = 3
 _RECENT = timedelta(days=1)
-_BEGINNING = datetime.min.replace(tzinfo=UTC)
 _COLUMNS = (
     Column("name", "Job", "minmax(150px,8fr)", "name"),
     Column("account", "Account", "minmax(90px,3fr)"),
@@ -83,7 +83,7 @@ def board(zone: tzinfo) -> Pace:
     asked, across = asked_accounts(), snapshot.across
     pairs = [where for where in _pairs() if asked.takes(where)]
     rows = sorted((row for row in across.rows if asked.takes(row.where)), key=lambda row: _urgency(row, now))
-    show_jobs_figures(figures(rows, across, pairs, now))
+    show_tiles(figures(rows, across, pairs, now))
     _show_missing([one for one in across.missing if asked.takes(one.where)], now)
     show_filters(asked)
     rows = [row for row in rows if asked.takes_job(row)]
@@ -177,11 +177,11 @@ def _pairs() -> tuple[AccountRegion, ...]:
 def _urgency(row: Placed, now: datetime) -> tuple[int, float]:
     """What runs, then what failed within a day, then the rest, the newest first."""
     rank = 0 if row.job.is_running else 1 if _failed(row, now) else 2
-    return rank, -(row.job.created or _BEGINNING).timestamp()
+    return rank, -(row.job.created or BEGINNING).timestamp()
 
 
 def _failed(row: Placed, now: datetime) -> bool:
-    return row.job.status == "Failed" and now - (row.job.ended or row.job.created or _BEGINNING) < _RECENT
+    return row.job.status == "Failed" and now - (row.job.ended or row.job.created or BEGINNING) < _RECENT
 
 
 def _kept(rows: Sequence[Placed]) -> list[Kept | None]:

@@ -16,7 +16,7 @@ from monitor.aws.clients import Clients
 from monitor.demo.measurements import Sampled, key_of, minute
 from monitor.errors import NoData, NotAllowed
 from monitor.fetch.account import AwsSource
-from monitor.fetch.metrics.minute_store import FolderMinutes
+from monitor.fetch.metrics.profiler import FolderMinutes
 from monitor.model import Report
 from monitor.review import Reviewer
 from monitor.review.archived import ArchiveSource

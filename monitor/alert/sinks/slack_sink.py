@@ -6,7 +6,7 @@ from typing import Any
 
 from monitor.alert.message import Message
 from monitor.alert.sinks.names import Sink, address_of
-from monitor.alert.sinks.posting import post
+from monitor.alert.sinks.webhook_sink import post
 
 # Slack takes 3,000 characters in one block.
 _LONGEST = 2800

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 
 from monitor import __version__
-from monitor.cli.grammar import alerting, keeping, reviewing
+from monitor.cli.grammar import keeping, reviewing
 from monitor.cli.grammar.options import Formatter
 from monitor.installed import COMMAND, PROGRAM
 
@@ -19,13 +19,13 @@ _COMMANDS = (
     reviewing.report,
     reviewing.steps,
     reviewing.compare,
-    alerting.alert,
-    alerting.thresholds,
-    alerting.alarms,
+    reviewing.alert,
+    reviewing.thresholds,
+    reviewing.alarms,
     reviewing.plan,
     keeping.archive,
     keeping.fleet,
-    alerting.nightly,
+    reviewing.nightly,
     keeping.dashboard,
     keeping.demo,
     keeping.mcp,

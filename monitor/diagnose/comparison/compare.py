@@ -36,10 +36,9 @@ from monitor.diagnose.comparison.words import cannot_tell, range_words
 from monitor.diagnose.words.step_readings import otherwise
 from monitor.model import Came, Job, Pair, PairSide, Report, came_of
 from monitor.predict.outcome import outcome
+from monitor.predict.parameters import as_set
 from monitor.predict.setup import Known, Setup, setup_of
 from monitor.predict.spread import promise_words
-
-_Range = tuple[float, float, float]
 
 # They change what is drawn, not how long it takes.
 _NO_TIME = frozenset({"tensor_parallel_seed", "random_seed"})
@@ -53,7 +52,7 @@ class Followed:
     parameter: str
     from_value: Any
     to_value: Any
-    change_pct: _Range | None
+    change_pct: Range | None
     """What it predicted; None where it gave no figure."""
     method: str = ""
     """What stands behind that figure."""
@@ -65,7 +64,7 @@ class Followed:
 class PredictedChange:
     """The time for the same samples, predicted before it is looked at; None where the model gives none."""
 
-    change_pct: _Range | None
+    change_pct: Range | None
     method: str
     unknown: tuple[str, ...]
     """Why the model gives no figure."""
@@ -483,5 +482,5 @@ def _side(report: Report, result: Against, place: int) -> PairSide:
 
 
 def _text(value: Any) -> str:
-    text = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    text = "" if value is None else as_set(value)
     return text if not text or _WORD.fullmatch(text) else "(not kept)"

@@ -214,7 +214,7 @@ def collective_timeout(case: Case, ending: Ending) -> Finding:
     told = case.run.events[case.run.events["kind"].isin(["collective-timeout", "error"])]
     told = with_writers(told, case.run.steps)
     told = told[told["text"].map(kind_of) == "timeout"]
-    silence_s = _silence_s(case, ending, told)
+    silence_s = _silence_s(ending, told)
     reported = {int(rank) for rank in told["rank"].dropna()}
     missing = _missing(case, reported)
     silence, savings = "", ended.not_saved(case, ending.since or ending.at)
@@ -272,7 +272,7 @@ def collective_timeout(case: Case, ending: Ending) -> Finding:
     )
 
 
-def _silence_s(case: Case, ending: Ending, told: pd.DataFrame) -> float | None:
+def _silence_s(ending: Ending, told: pd.DataFrame) -> float | None:
     """How long nothing moved: from the last step, but no longer than lines can tell; else what the message says."""
     if ending.since is not None and ending.at is not None and ending.since < ending.at:
         return (ending.at - ending.since).total_seconds()

@@ -219,7 +219,7 @@ def _needed_s(ran_s: float | None, done: int | None, total: int | None) -> float
     return None if ran_s is None or not done or not total or total <= done else ran_s * total / done
 
 
-def stopped(case: Case, ending: Ending) -> Finding:
+def stopped(case: Case) -> Finding:
     """The finding ``stopped-by-user``."""
     job, steps = case.run.job, case.steps
     ran_s = (job.ended - job.started).total_seconds() if job.ended and job.started else None

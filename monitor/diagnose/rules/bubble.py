@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from monitor.analyze.peers import peer_groups
 from monitor.diagnose.advised import (
@@ -220,16 +220,26 @@ def _ranked(levers: Iterable[_Lever]) -> list[_Lever]:
 
 def _levers(case: Case) -> Iterator[_Lever]:
     """What shortens the step by 3 % or more, has room in memory as far as is known, and breaks no rule."""
-    for values, size_kept, words, parameter, now, to in _changes(case):
-        if not sound(case.setup, values) or not _may_fit(case, values, size_kept):
+    for each in _changes(case):
+        if not sound(case.setup, each.values) or not _may_fit(case, each.values, each.size_kept):
             continue
-        found = what_if(case.setup, values, size_kept)
+        found = what_if(case.setup, each.values, each.size_kept)
         if gains(found):
-            yield _Lever(words, parameter, now, to, found, size_kept)
+            yield _Lever(each.words, each.parameter, each.now, each.to, found, each.size_kept)
 
 
-def _changes(case: Case) -> Iterator[tuple[dict[str, Any], bool, str, str, Any, Any]]:
-    """(values, whether microbatches keep their size, words, parameter, from, to)."""
+class _Change(NamedTuple):
+    """What may be set, in words and as the one knob of it; microbatches keep their size where the batch grows."""
+
+    words: str
+    parameter: str
+    now: Any
+    to: Any
+    values: dict[str, Any]
+    size_kept: bool = False
+
+
+def _changes(case: Case) -> Iterator[_Change]:
     setup, pipeline = case.setup, pipeline_of(case.setup)
     assert pipeline is not None
     size, m, p = setup.microbatch_size, pipeline.microbatches, pipeline.stages
@@ -244,7 +254,7 @@ def _changes(case: Case) -> Iterator[tuple[dict[str, Any], bool, str, str, Any, 
                 values["gradient_accumulation_steps"] = steps * parts
                 along = f" and gradient_accumulation_steps from {steps} to {steps * parts}"
             words = f"Lower {name} from {size} to {size // parts}{along}, for {m * parts} microbatches of the same global batch"
-            yield values, False, words, name, size, size // parts
+            yield _Change(words, name, size, size // parts, values)
     if setup.framework in ("megatron", None) and pipeline.chunks == 1 and m % p == 0:
         for chunks in _CHUNKS:
             layers = setup.number("layers")
@@ -252,13 +262,14 @@ def _changes(case: Case) -> Iterator[tuple[dict[str, Any], bool, str, str, Any, 
                 continue
             each = f" (--num-layers-per-virtual-pipeline-stage{f' {layers // (p * chunks)}' if layers else ''})"
             words = f"Interleave the schedule with {chunks} chunks of layers a stage{each}"
-            yield {"virtual_stages": chunks}, False, words, "virtual_stages", 1, chunks
+            yield _Change(words, "virtual_stages", 1, chunks, {"virtual_stages": chunks})
             break
     to = m * -(-_MICROBATCHES_A_STAGE * p // m)
     if to > m:
         option = microbatches_option(setup, to)
         words = f"{option.words}, with the global batch {to // m} times as large: watch convergence"
-        yield _larger(case, m, to), True, words, option.parameter, setup.number(option.parameter) or m, option.to
+        now = setup.number(option.parameter) or m
+        yield _Change(words, option.parameter, now, option.to, _larger(case, m, to), size_kept=True)
 
 
 def _larger(case: Case, now: int, to: int) -> dict[str, Any]:

@@ -290,7 +290,7 @@ def stopped_by_user(case: Case) -> Finding | None:
     Source: SecondaryStatus of DescribeTrainingJob; who stopped it is in CloudTrail.
     """
     ending = _ending(case, "stopped-by-user")
-    return None if ending is None else from_outside.stopped(case, ending)
+    return None if ending is None else from_outside.stopped(case)
 
 
 def _ending(case: Case, id: str) -> Ending | None:

@@ -15,7 +15,7 @@ from monitor.analyze.utilization import training_spans
 from monitor.diagnose.hints import when_memory_is_short
 from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.words.devices import fewest_points, span
-from monitor.model import Evidence, Finding, Parameter, Recommendation, Severity, View
+from monitor.model import Evidence, Finding, Parameter, Recommendation, Severity, View, moment_of
 from monitor.words import count, duration, instant, nodes, percent
 
 FULL_PCT = 90.0
@@ -187,7 +187,7 @@ def gpu_memory_pressure(case: Case) -> Finding | None:
                 else ()
             ),
             *(
-                Evidence("allocator cache flush", None, "", row.node or None, _at(row.timestamp), line=row.text)
+                Evidence("allocator cache flush", None, "", row.node or None, moment_of(row.timestamp), line=row.text)
                 for row in flushes.head(2).itertuples()
             ),
         ),
@@ -393,7 +393,3 @@ def _irregular(case: Case) -> bool | None:
     if wobble is None or len(times) < 10:
         return None
     return wobble > STEADY_MAD or float((times > 2 * times.median()).mean()) >= SLOW_SHARE
-
-
-def _at(moment: pd.Timestamp) -> datetime | None:
-    return None if pd.isna(moment) else moment.to_pydatetime()

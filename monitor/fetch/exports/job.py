@@ -30,7 +30,7 @@ from monitor.fetch.instance_types import lookup
 from monitor.fetch.jobs import job_of
 from monitor.fetch.metrics.hosts import without_metrics
 from monitor.fetch.source import Found, JobQuery
-from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
+from monitor.model import BEGINNING, ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
 
 #: Under this name an archive notes which objects a job was read from.
 MARK = "exported"
@@ -337,7 +337,7 @@ def newest(found: Iterable[Description]) -> dict[str, tuple[Description, ...]]:
     last: dict[tuple[str, str, datetime | None], Description] = {}
     for each in found:
         key = each.name, each.arn, each.created
-        if key not in last or (each.as_of or _BEGINNING) >= (last[key].as_of or _BEGINNING):
+        if key not in last or (each.as_of or BEGINNING) >= (last[key].as_of or BEGINNING):
             last[key] = each
     by_name: dict[str, tuple[Description, ...]] = {}
     for (name, _, _), each in last.items():
@@ -361,9 +361,6 @@ def moment(value: Any) -> datetime | None:
     except (ValueError, OverflowError, OSError):
         return None
     return None
-
-
-_BEGINNING = datetime.min.replace(tzinfo=UTC)
 
 
 def _timed(name: str, value: Any) -> Any:

@@ -254,8 +254,6 @@ _JOB = r"[A-Za-z0-9][A-Za-z0-9-]{0,62}"
 _FOLDER = re.compile(rf"(?P<job>{_JOB})-(?P<host>algo-[1-9]\d*)-(?P<epoch>\d{{10,13}})")
 _STREAM = re.compile(rf"(?P<job>{_JOB})/(?P<host>algo-[1-9]\d*)(?:-(?P<epoch>\d{{10,13}}))?")
 _PART = re.compile(r"\d{6}(?:\.gz)?")
-#: What CloudWatch leaves where it tries whether it may write.
-WRITE_TEST = "aws-logs-write-test"
 
 
 class Exported(NamedTuple):

@@ -30,7 +30,8 @@ ENDINGS = (".log", ".txt", ".out", ".err")
 _NODE_FILE = re.compile(r"algo-([1-9]\d*)(?:-\d+)?(?:\.[A-Za-z0-9.]+)?")
 # An export to S3 makes a folder of a stream's name: job-algo-2-1700000000.
 _NODE_FOLDER = re.compile(r"algo-([1-9]\d*)(?:-\d+)?|.*-algo-([1-9]\d*)-\d{10,13}")
-_WRITE_TEST = "aws-logs-write-test"  # what CloudWatch leaves in the bucket it exports to
+#: What CloudWatch leaves in a bucket where it tries whether it may write.
+WRITE_TEST = "aws-logs-write-test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ def _logs_in(top: str) -> Iterator[LogFile]:
         below = Path(os.path.relpath(where, top)).parts
         for name in names:
             plain = name.removesuffix(".gz")
-            if name == _WRITE_TEST:
+            if name == WRITE_TEST:
                 continue
             if not name.startswith(".") and (Path(plain).suffix in ENDINGS or "." not in plain):
                 stream = os.path.join(where, name)  # noqa: PTH118

@@ -19,7 +19,7 @@ from typing import Any
 from monitor.model import Recommendation
 from monitor.predict.layout import shape_of
 from monitor.predict.memory import MOST_USED_PCT
-from monitor.predict.parameters import OWN, OwnKind, amount, names, whole_number, yes_or_no
+from monitor.predict.parameters import OWN, OwnKind, amount, as_set, names, whole_number, yes_or_no
 from monitor.predict.problems.libraries import Problem, of_deepspeed, of_degrees, of_megatron, of_smp1, of_smp2, problem
 from monitor.predict.setup import Setup, changed, schema_of
 
@@ -276,9 +276,5 @@ def _with(setup: Setup, problem: Problem, cure: _Cure | None) -> Problem:
 
 def _step(setup: Setup, name: str, to: Any) -> str:
     known = setup.known(name)
-    now = f" from {_plain(known.value)}" if known is not None else ""
-    return f"{name}{now} to {_plain(to)}"
-
-
-def _plain(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    now = f" from {as_set(known.value)}" if known is not None else ""
+    return f"{name}{now} to {as_set(to)}"

@@ -9,9 +9,9 @@ the other would be no difference between them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 
 import streamlit as st
@@ -306,14 +306,18 @@ def _recoverable(report: Report) -> Figure:
 
 
 def show_figures(report: Report) -> None:
-    tiles = figures(report)
-    with st.grid(len(tiles), min_column_width=150):
+    show_tiles([replace(tile, help=plain(tile.help)) for tile in figures(report)], 150)
+
+
+def show_tiles(tiles: Sequence[Figure], least_px: int = 140) -> None:
+    """Side by side, each at least so many pixels wide; their help is Markdown."""
+    with st.grid(len(tiles), min_column_width=least_px):
         for tile in tiles:
             st.metric(
                 tile.label,
                 tile.value,
                 delta_description=tile.context,
-                help=plain(tile.help) or None,
+                help=tile.help or None,
                 border=True,
                 height=TILE_HEIGHT_PX,
             )

@@ -18,7 +18,7 @@ from monitor.model import JobSummary
 from monitor.review import Snapshot
 from monitor.show import address, data
 from monitor.show.address import moment
-from monitor.show.job.header import TILE_HEIGHT_PX, Figure
+from monitor.show.job.header import Figure
 from monitor.show.job_choice import the_one
 from monitor.show.jobs.table import REVIEWED, standing
 from monitor.show.shell import JOB_PAGE
@@ -270,19 +270,6 @@ def figures(
 
 
 _PRICES = "On-demand prices: from the settings file, else from AWS's price list (looked up when a job is reviewed)."
-
-
-def show_jobs_figures(tiles: Sequence[Figure]) -> None:
-    with st.grid(len(tiles), min_column_width=140):
-        for tile in tiles:
-            st.metric(
-                tile.label,
-                tile.value,
-                delta_description=tile.context,
-                help=tile.help or None,
-                border=True,
-                height=TILE_HEIGHT_PX,
-            )
 
 
 def _hour(job: JobSummary, snapshot: Snapshot | None, known: Mapping[str, float]) -> float | None:

@@ -234,7 +234,7 @@ def misread(view: View) -> None:
         st.warning("Write ranks as numbers: 0, or 0, 8-15.", icon=":material/error:")
 
 
-def jumps(view: View, places: Sequence[Bookmark], zone: tzinfo) -> None:
+def jumps(places: Sequence[Bookmark], zone: tzinfo) -> None:
     """Places of this log to jump to."""
     by_key = {place.key: place for place in places}
     st.session_state["logs-jump"] = None

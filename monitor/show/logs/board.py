@@ -153,7 +153,7 @@ _ANCHOR, _OPENED = "logs-anchor", "logs-opened"
 _MS = timedelta(milliseconds=1)
 
 
-def show_log(name: str, snapshot: LogSnapshot, reviewed: Snapshot, zone: tzinfo, now: datetime) -> Pace:
+def show_log(snapshot: LogSnapshot, reviewed: Snapshot, zone: tzinfo, now: datetime) -> Pace:
     """Everything below the controls."""
     view, report = log_address.current(), reviewed.report
     known = part(report, "Places in the log", context_of, report)

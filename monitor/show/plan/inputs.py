@@ -19,7 +19,7 @@ from typing import Any, Literal, cast
 import streamlit as st
 
 from monitor.choices import FRAMEWORK_NAMES, Framework
-from monitor.predict.parameters import ALIASES_V1, CANONICAL, OTHER_NAMES, whole_number, yes_or_no
+from monitor.predict.parameters import ALIASES_V1, CANONICAL, OTHER_NAMES, as_set, whole_number, yes_or_no
 from monitor.predict.presets import PRESETS, preset
 from monitor.predict.setup import Known, Setup
 from monitor.show import address, data
@@ -66,8 +66,8 @@ class Asked:
 
     def parameters(self) -> dict[str, str]:
         found = {_FROM: self.source, _OF: self.job, _FRAMEWORK: self.framework, _KNOB: self.knob}
-        found |= {f"set.{name}": _written(value) for name, value in self.stated.items()}
-        found |= {f"change.{name}": _written(value) for name, value in self.changes.items()}
+        found |= {f"set.{name}": as_set(value) for name, value in self.stated.items()}
+        found |= {f"change.{name}": as_set(value) for name, value in self.changes.items()}
         return {name: value for name, value in found.items() if value is not None}
 
 
@@ -146,10 +146,6 @@ def write() -> None:
 
 def _is_mine(name: str) -> bool:
     return name in (_FROM, _OF, _FRAMEWORK, _KNOB) or name.partition(".")[0] in ("set", "change")
-
-
-def _written(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 Kind = Literal["count", "number", "switch", "degree", "choice"]

@@ -208,13 +208,13 @@ def kept() -> tuple[Rule, ...]:
 def lines_of(rules: Sequence[Rule], metric: str, highest: float) -> dict[str, float]:
     """``name: < 40`` and where the line lies, of all that lie within the chart."""
     return {
-        _label(rule, metric): rule.when.value
+        _label(rule): rule.when.value
         for rule in rules
         if isinstance(rule.when, Threshold) and _applies(rule.when, metric) and 0 <= rule.when.value <= highest
     }
 
 
-def _label(rule: Rule, metric: str) -> str:
+def _label(rule: Rule) -> str:
     name, asked = _named(rule)
     return f"{name}: {asked}" if name else asked
 
@@ -244,7 +244,7 @@ def _applies(when: Threshold, metric: str) -> bool:
 def crossed(report: Report, rules: Sequence[Rule], metric: str) -> pd.DataFrame:
     """Where thresholds on a metric are crossed, as the alert would have it: ``node start end name``; no node for all."""
     rows = [
-        (one.node or "", one.start, one.end, _label(rule, metric))
+        (one.node or "", one.start, one.end, _label(rule))
         for rule in _of_metric(rules, metric)
         for one in _held(report, rule)
     ]
@@ -265,7 +265,7 @@ def crossed_words(rules: Sequence[Rule], metric: str, spans: pd.DataFrame, part:
     """
     said, shown = [], cut(spans, part)
     for rule in _of_metric(rules, metric):
-        label = _label(rule, metric)
+        label = _label(rule)
         names = list(dict.fromkeys(shown.loc[shown["name"] == label, "node"]))
         name, asked = _named(rule)
         words = f"{name} ({asked})" if name else asked
