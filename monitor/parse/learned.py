@@ -449,6 +449,8 @@ def _form(plan: Plan, counter: Counter) -> Form | None:
     entries = [entry for entry in plan.entries if entry.place != counter.place]
     if plan.epoch not in {-1, counter.place}:
         entries.append(Entry(plan.epoch, Key("epoch")))
+    if plan.wordless and plan.losses[0] > counter.place + 1:
+        return None  # of several figures which is the loss nothing says
     return form([step, *entries], "")
 
 

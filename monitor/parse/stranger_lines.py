@@ -37,7 +37,8 @@ _IS_CAPITAL = np.array([byte < 0x80 and chr(byte).isupper() for byte in range(25
 # A time and numbers, and no word: "[Mar 29, 16:29:39] 12 0.034".
 _WORDLESS = re.compile(
     rb"(?m)^(?:[\[(]?(?:[A-Z][a-z]{2} \d{1,2},? |\d{4}[-/.]\d\d[-/.]\d\d[ T_])?\d\d:\d\d:\d\d(?:[.,]\d{1,6})?[\])]?"
-    rb"[ \t:|,-]{1,4})?\d{1,9}(?:[ \t,:|]{1,4}[-+]?\d{1,9}(?:\.\d{1,20})?(?:[eE][-+]?\d{1,3})?){1,3}[ \t]*\r?$"
+    rb"[ \t:|,-]{1,4})?[\[( \t]{0,12}\d{1,9}"
+    rb"(?:[ \t,:|\])]{1,8}[-+]?\d{1,9}(?:\.\d{1,20})?(?:[eE][-+]?\d{1,3})?){1,6}[\]) \t]*\r?$"
 )
 _LONGEST = 1_500
 MOST_NUMBERS = 48

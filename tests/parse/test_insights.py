@@ -77,7 +77,7 @@ def test_what_is_not_asked_for() -> None:
     assert {name for family in families() for name in family.formats} - asked_for == {
         *("composer", "litgpt", "mindspore", "nemo-rl", "olmo", "xgboost", "dgl-ke", "keras-rl", "cyclegan", "mappo"),
         *("deepmd", "marian", "tf-estimator", "trax", "stylegan"),
-        *("basicsr", "nanotron", "nerfstudio", "paddle", "pytorch-tutorial", "tqdm-loggable", "xlm"),
+        *("basicsr", "nanotron", "nerfstudio", "paddle", "tqdm-loggable", "xlm"),
         *("loss-only", "sagemaker-builtin-throughput"),
         # These are read by code.
         *("json", "key-value", "pytorch-mnist"),

@@ -395,5 +395,11 @@ def test_other_numbers_without_a_word_are_not(form: str, ms: Callable[[int], flo
     assert not len(_wordless(form, ms, head).steps)
 
 
+def test_of_several_figures_without_a_word_none_is_called_the_loss() -> None:
+    parsed = _wordless("[{step:6d}, 0.0004]    {loss:.4f},    {loss:.3f}", lambda step: 700.0 * step)
+    assert list(parsed.steps["step"]) == list(range(60))
+    assert parsed.steps["loss"].isna().all()
+
+
 def test_numbers_without_a_word_and_without_a_time_are_not_learned() -> None:
     assert not len(parse(["Start training", *(f"{step} {3.0 / (1 + step):.4f}" for step in range(60))]).steps)
