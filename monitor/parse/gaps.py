@@ -90,11 +90,14 @@ def gap(text: str, head: bool = False) -> Gap:
     bare = rest.rstrip(_TRAIL)
     while bare[-1:] in _OPENERS and (match := _OPENING.search(bare)):
         bare = bare[: match.start()].rstrip(_TRAIL)
+    is_told = bare.endswith((" is", " was"))
     for word in (" is", " was", " of"):
         bare = bare.removesuffix(word)
     bracketed = _IN_BRACKETS.search(bare) if bare[-1:] in _CLOSERS else None
     name = f"{_last(bracketed[1])} ({bracketed[2]})" if bracketed else _last(bare)
     key, ahead = _named(name)
+    if is_told and ahead is not None and ahead.what == "loss":
+        key, ahead = ahead, None  # "loss on training batch is 2.1"
     if key is not None and key.what == "step" and "(" in bare:
         # "Loss (step 7): 2.1"
         ahead = ahead or key_of(_last(bare[: bare.rindex("(")]))

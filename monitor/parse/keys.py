@@ -72,6 +72,8 @@ _MANY = re.compile(
     r"(?i)(?<![A-Za-z\d.])(?P<many>\d{1,6})[ _-]?(?:steps?|its?|iters?|iterations?|batch(?:es)?|updates?)(?![A-Za-z])"
 )
 _LINKS = word_set("per for of over last the")
+# "loss on training batch"
+_OF_BATCH = word_set("on over for in the this current last train training batch minibatch mini data set")
 # One of several losses: "loss1", "loss_2".
 _NUMBERED = re.compile(r"(?i)loss[_-]?\d")
 
@@ -138,6 +140,8 @@ def _understood(words: list[str]) -> Key | None:
         return None
     if _is_evaluation(words):
         return Key("evaluation")
+    if "loss" in words and _OF_BATCH.issuperset(words[(end := words.index("loss") + 1) :]):
+        words = words[:end]
     bare, averaged = _bare(words)
     if not bare:
         return None

@@ -43,6 +43,8 @@ _EACH_EPOCH = 3
 # The share of the usual growth among all, and of the three most usual ones.
 _MOSTLY = 0.6
 _NEARLY_ALWAYS = 0.9
+# What is counted one by one beside a figure, and has no name, may be epochs where there are fewer.
+_MORE_THAN_EPOCHS = 300
 # Lines of steps share a moment with few others, and do not come sooner.
 _FEWEST_MOMENTS, _SOONEST_MS = 0.15, 2.0
 # A counter begins again once an epoch, of which a few reports are printed at least.
@@ -308,7 +310,10 @@ def _tier(series: _Series, at: At, epochs: int) -> _Candidate | None:
         sure = good and small and course.mostly >= _NEARLY_ALWAYS and not _is_clock(series, at, course)
         if plan.wordless:
             loss = series.watched["losses"][at]
-            sure = sure and bool((loss != np.floor(loss)).any()) and _goes_on(series.time_ms[at])
+            of_steps = course.growth > 1 or (
+                course.distinct >= _MORE_THAN_EPOCHS and plan.losses[0] == counter.place + 1
+            )
+            sure = sure and of_steps and bool((loss != np.floor(loss)).any()) and _goes_on(series.time_ms[at])
         return _Candidate(series, 1, course.distinct) if sure else None
     if moves & {"losses", "learning"} or ("quality" in moves and _is_of_training(counter, plan, epochs)):
         return _Candidate(series, 0, course.distinct)

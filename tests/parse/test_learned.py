@@ -363,7 +363,7 @@ def test_a_number_of_steps_that_stands_still_is_no_counter() -> None:
     assert parse([f"Num steps: 1000   Return: {at * 37 % 101}.5" for at in range(1, 60)]).steps.empty
 
 
-def _wordless(form: str, ms: Callable[[int], float], head: str = "Start training", many: int = 60) -> Parsed:
+def _wordless(form: str, ms: Callable[[int], float], head: str = "Start training", many: int = 400) -> Parsed:
     """Lines of a count and a number, with the times at which they were taken in."""
     lines = [head, *(form.format(step=step, loss=3.0 / (1 + step) + 0.01 * (step % 7)) for step in range(many))]
     times = tuple(1_770_000_000_000 + round(ms(step)) for step in range(-1, many))
@@ -377,7 +377,7 @@ def _wordless(form: str, ms: Callable[[int], float], head: str = "Start training
 )
 def test_a_count_and_a_loss_without_a_word_are_learned_by_when_they_come(form: str) -> None:
     parsed = _wordless(form, lambda step: 700.0 * step)
-    assert list(parsed.steps["step"]) == list(range(60))
+    assert list(parsed.steps["step"]) == list(range(400))
     assert parsed.steps["step_time_s"].median() == pytest.approx(0.7)
     assert parsed.steps["loss"].iloc[3] == pytest.approx(3.0 / 4 + 0.03, rel=1e-3)
 
@@ -388,6 +388,7 @@ def test_a_count_and_a_loss_without_a_word_are_learned_by_when_they_come(form: s
         pytest.param("{step} {loss:.4f}", lambda step: 700.0 * step, "Start", id="nothing trains"),
         pytest.param("{step} {loss:.4f}", lambda step: 0.02 * step, "Start training", id="all at once"),
         pytest.param("{step} {step}", lambda step: 700.0 * step, "Start training", id="no figure"),
+        pytest.param("{step} 52.1 {loss:.4f} {loss:.3f}", lambda step: 53_000.0 * step, "Start training", id="epochs"),
         pytest.param("{loss:.4f} 0.5", lambda step: 700.0 * step, "Start training", id="no count"),
     ],
 )
@@ -396,8 +397,8 @@ def test_other_numbers_without_a_word_are_not(form: str, ms: Callable[[int], flo
 
 
 def test_of_several_figures_without_a_word_none_is_called_the_loss() -> None:
-    parsed = _wordless("[{step:6d}, 0.0004]    {loss:.4f},    {loss:.3f}", lambda step: 700.0 * step)
-    assert list(parsed.steps["step"]) == list(range(60))
+    parsed = _wordless("[{step:4d}00, 0.0004]    {loss:.4f},    {loss:.3f}", lambda step: 700.0 * step, many=60)
+    assert list(parsed.steps["step"]) == list(range(0, 6000, 100))
     assert parsed.steps["loss"].isna().all()
 
 

@@ -366,3 +366,19 @@ def test_nuls_are_part_of_no_line(mangled: str) -> None:
     assert list(steps["step"]) == list(range(5))
     assert set(steps["step_time_s"]) == {0.25}
     assert set(steps["loss"]) == {2.5}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "After 1001 training step(s), loss on training batch is 2.0632.",
+        "step 1001 loss over the last minibatch 2.0632",
+        "iteration 1001: loss in this batch was 2.0632",
+    ],
+)
+def test_of_what_a_loss_is_may_stand_behind_its_name(line: str) -> None:
+    assert (one(line).step, one(line).loss) == (1001, 2.0632)
+
+
+def test_a_loss_of_an_evaluation_is_none_of_a_step() -> None:
+    assert read("step 1001 loss on validation set 2.0632") == []

@@ -88,7 +88,7 @@ _OPENS = re.compile(r"\s*[\])]?\s*\[\s*")
 _LEADS_ON = re.compile(r"\s*[\])]?\s*[,|:-]?\s*[\[(]?\s*")
 # "after 12 steps"
 _AFTER = re.compile(r"(?i)\bafter $")
-_STEPS_DONE = re.compile(r"(?i) (?:steps|iterations|iters|updates|batches)\b")
+_STEPS_DONE = re.compile(r"(?i) (?:train(?:ing)? )?(?:steps|step\(s\)|iterations|iters|updates|batches)(?!\w)")
 # "[3/25][50/391]", "[3/25], [50/391]": epoch, batch.
 _PAIR = re.compile(r"\]\s?,?\s{0,2}\[\s*")
 # "epoch: [1 / 20] | sentence: [20 / 67]"
