@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from monitor.parse import stranger_words as w
 from monitor.parse.columns import Floats
+from monitor.parse.courses import FEWEST_UNWATCHED, NEARLY_ALWAYS, course_of, goes_on, is_clock, is_regular, moves
 from monitor.parse.keys import Key
 from monitor.parse.marks import EPOCH_TOLD
 from monitor.parse.numbers import MOST_DIGITS, process_number
@@ -37,26 +38,13 @@ OF_SAMPLES = "learned-samples"
 # counter where the words alone say training.
 _FEWEST = 5
 _FEWEST_UNNAMED = 8
-_FEWEST_UNWATCHED = 20
 # Of an epoch so many steps are reported at least, where nothing counts them.
 _EACH_EPOCH = 3
-# The share of the usual growth among all, and of the three most usual ones.
-_MOSTLY = 0.6
-_NEARLY_ALWAYS = 0.9
 # What is counted one by one beside a figure, and has no name, may be epochs where there are fewer.
 _MORE_THAN_EPOCHS = 300
-# Lines of steps share a moment with few others, and do not come sooner.
-_FEWEST_MOMENTS, _SOONEST_MS = 0.15, 2.0
-# A counter begins again once an epoch, of which a few reports are printed at least.
-_FALLS, _FALLS_UNNAMED = 0.34, 0.1
-# So often one count may be told.
-_MOST_AGAIN, _MOST_AGAIN_UNNAMED = 64, 2
 # Beyond it a number without a name is a time or an identity.
 _LARGEST_UNNAMED = 1e8
 _MOST_GROWTH_UNNAMED = 10_000
-_MOST_GROWTH = 20
-# So many different values has no figure that stands still.
-_SURELY_MOVES = 10
 # So many shapes are told of, and so much of each.
 _MOST_SHOWN = 3
 _LONGEST_SHOWN = 160
@@ -79,24 +67,6 @@ class Member(NamedTuple):
     found: Found
     plan: Plan
     counter: Counter
-
-
-class _Course(NamedTuple):
-    """How a counter runs in the lines of one writer."""
-
-    distinct: int
-    """Different counts, those of each start for themselves."""
-    lines: int
-    falls: int
-    """How often it began again without a new epoch."""
-    mostly: float
-    """The share of the most usual growth."""
-    nearly: float
-    """That of the three most usual ones."""
-    growth: float
-    """The most usual growth."""
-    most: float
-    """No more than that, but for one time in twenty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +174,7 @@ def _uncounted(all_found: Sequence[Found], writers: Sequence[Writer], epochs: in
         if plan.epoch >= 0 and not _stays(found.writer, found.numbers[:, plan.epoch]):
             continue
         loss = found.numbers[:, plan.losses[0]]
-        if not np.isnan(found.numbers[:, others]).all() or not _moves(loss) or (loss == np.floor(loss)).all():
+        if not np.isnan(found.numbers[:, others]).all() or not moves(loss) or (loss == np.floor(loss)).all():
             continue
         number = np.ones(len(found.line))
         for own in _each(found.writer.astype(np.int64)):
@@ -290,36 +260,41 @@ def _judged(series: _Series, epochs: int) -> _Candidate | None:
     judged = _tier(series, at, epochs)
     if judged is None:
         return None
-    others = (_course(series, own) for own in by_writer if len(own) >= _FEWEST)
-    return judged if all(other is not None and _is_regular(other, series.counter) for other in others) else None
+    others = (course_of(series.count[own], series.epoch[own]) for own in by_writer if len(own) >= _FEWEST)
+    return judged if all(other is not None and is_regular(other, series.counter.order) for other in others) else None
 
 
 def _tier(series: _Series, at: At, epochs: int) -> _Candidate | None:
-    course, counter, plan = _course(series, at), series.counter, series.plan
-    if course is None or course.distinct < _FEWEST or not _is_regular(course, counter):
+    course, counter, plan = course_of(series.count[at], series.epoch[at]), series.counter, series.plan
+    if course is None or course.distinct < _FEWEST or not is_regular(course, counter.order):
         return None
-    moves = {kind for kind, values in series.watched.items() if _moves(values[at])}
-    if "losses" not in moves and any(member.plan.other_work for member in series.members):
+    moving = {kind for kind, values in series.watched.items() if moves(values[at])}
+    if "losses" not in moving and any(member.plan.other_work for member in series.members):
         return None
     if counter.order == w.UNNAMED:
         # An evaluation counts its samples beside accuracies, but names neither an epoch nor a loss.
-        watched = moves & {"losses", "learning"} or (moves and plan.losses and plan.epoch >= 0)
+        watched = moving & {"losses", "learning"} or (moving and plan.losses and plan.epoch >= 0)
         # Beside figures of an evaluation it counts epochs.
         good = bool(watched) and course.distinct >= _FEWEST_UNNAMED and (plan.epoch >= 0 or not plan.evaluates)
         small = course.growth <= _MOST_GROWTH_UNNAMED and float(np.nanmax(series.count[at])) < _LARGEST_UNNAMED
-        sure = good and small and course.mostly >= _NEARLY_ALWAYS and not _is_clock(series, at, course)
+        sure = (
+            good
+            and small
+            and course.mostly >= NEARLY_ALWAYS
+            and not is_clock(series.time_ms[at], series.count[at], course.growth)
+        )
         if plan.wordless:
             loss = series.watched["losses"][at]
             of_steps = course.growth > 1 or (
                 course.distinct >= _MORE_THAN_EPOCHS and plan.losses[0] == counter.place + 1
             )
-            sure = sure and of_steps and bool((loss != np.floor(loss)).any()) and _goes_on(series.time_ms[at])
+            sure = sure and of_steps and bool((loss != np.floor(loss)).any()) and goes_on(series.time_ms[at])
         return _Candidate(series, 1, course.distinct) if sure else None
-    if moves & {"losses", "learning"} or ("quality" in moves and _is_of_training(counter, plan, epochs)):
+    if moving & {"losses", "learning"} or ("quality" in moving and _is_of_training(counter, plan, epochs)):
         return _Candidate(series, 0, course.distinct)
-    if plan.evaluates or not plan.trains or counter.order > w.BATCH or course.distinct < _FEWEST_UNWATCHED:
+    if plan.evaluates or not plan.trains or counter.order > w.BATCH or course.distinct < FEWEST_UNWATCHED:
         return None
-    sure = course.mostly >= _NEARLY_ALWAYS and course.growth <= _MOST_GROWTH_UNNAMED
+    sure = course.mostly >= NEARLY_ALWAYS and course.growth <= _MOST_GROWTH_UNNAMED
     return _Candidate(series, 2, course.distinct) if sure else None
 
 
@@ -328,74 +303,6 @@ def _is_of_training(counter: Counter, plan: Plan, epochs: int) -> bool:
     if epochs > 1 and counter.total >= 0 and counter.order == w.BATCH and not plan.evaluates:
         return True
     return plan.trains or counter.order == w.EPOCH or not w.OF_TRAINING.isdisjoint(counter.name.split())
-
-
-def _course(series: _Series, at: At) -> _Course | None:
-    """The course of the counter in these lines; None where it is no count at all, or stands still."""
-    values = series.count[at]
-    known = ~np.isnan(values)
-    if known.mean() < _NEARLY_ALWAYS:
-        return None
-    values, epochs = values[known], series.epoch[at][known]
-    if (values < 0).any() or (values != np.floor(values)).any() or values.max() >= 10**MOST_DIGITS:
-        return None
-    rises = np.diff(values)
-    grown = rises[rises > 0]
-    if not len(grown):
-        return None
-    growths, counts = np.unique(grown, return_counts=True)
-    usual = np.sort(counts)[::-1]
-    begun = rises < 0
-    segment = np.cumsum(np.append(0, begun))
-    return _Course(
-        len(np.unique(np.stack([segment, values]), axis=1).T),
-        len(values),
-        int((begun & ~(np.diff(epochs) > 0)).sum()),
-        float(usual[0] / len(grown)),
-        float(usual[:3].sum() / len(grown)),
-        float(growths[counts.argmax()]),
-        float(np.quantile(grown, 0.95)),
-    )
-
-
-def _is_regular(course: _Course, counter: Counter) -> bool:
-    # Lines of an epoch each are told of its batches; processes without a label print the same each.
-    if course.lines > (_MOST_AGAIN if counter.order <= w.SAMPLES else _MOST_AGAIN_UNNAMED) * course.distinct:
-        return False
-    often = counter.order == w.STEP and course.distinct >= _FEWEST_UNWATCHED
-    if often and not course.falls and course.most <= _MOST_GROWTH * course.growth:
-        return True  # of some steps only something is told
-    most_falls = (_FALLS if counter.order != w.UNNAMED else _FALLS_UNNAMED) * course.distinct
-    return course.falls <= most_falls and course.mostly >= _MOSTLY and course.nearly >= _NEARLY_ALWAYS
-
-
-def _moves(values: Floats) -> bool:
-    """Whether it is a figure that changes, and no second counter."""
-    values = values[np.isfinite(values)]
-    different = len(np.unique(values))
-    # Rewards of games are whole and few.
-    if different < max(3, min(0.1 * len(values), _SURELY_MOVES)):
-        return False
-    rises = np.diff(values)
-    return not ((values == np.floor(values)).all() and ((rises >= 0).all() or (rises <= 0).all()))
-
-
-def _goes_on(time_ms: Floats) -> bool:
-    """Whether lines come one after the other as steps do, and not all at once as those of a table."""
-    known = time_ms[~np.isnan(time_ms)]
-    moments = len(np.unique(known))
-    if moments < max(_FEWEST_UNWATCHED, _FEWEST_MOMENTS * len(time_ms)):
-        return False
-    return bool(known.max() - known.min() >= _SOONEST_MS * len(known))
-
-
-def _is_clock(series: _Series, at: At, course: _Course) -> bool:
-    """Whether a number without a name grows as the time of its lines does, several at a time: then it is one."""
-    time_ms = series.time_ms[at]
-    if np.isnan(time_ms).any() or course.growth < 2:
-        return False
-    passed_s, grown = np.diff(time_ms) / 1e3, np.diff(series.count[at])
-    return bool((np.abs(passed_s - grown) <= 1.0).mean() > _NEARLY_ALWAYS)
 
 
 def _epochs(all_found: Sequence[Found]) -> int:
