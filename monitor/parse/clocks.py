@@ -375,19 +375,20 @@ def samples_per_step(steps: Floats, clock: Floats, rate: Floats, tick_s: float) 
     return float(np.median(ratios))
 
 
-def by_rate_and_clock(steps: Floats, clock: Floats, rate: Floats, tick_s: float) -> tuple[Floats, NDArray[np.bool_]]:
-    """(seconds per step, True where the clock gave it).
+def by_rate_and_clock(
+    steps: Floats, clock: Floats, rate: Floats, tick_s: float, before: float
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """(seconds per step, True where the clock gave it); ``before`` as ``differenced`` has it.
 
     The rate is finer than a clock of whole seconds, but its unit needs the batch size, which may be unknown or wrong:
     it is scaled to the clock, and where the two still disagree by more than rounding, the clock wins.
     """
-    by_clock = differenced(steps, clock, tick_s, steps_before_first(steps))
+    by_clock = differenced(steps, clock, tick_s, before)
     samples = samples_per_step(steps, clock, rate, tick_s)
     if np.isnan(samples):
         return by_clock, ~np.isnan(by_clock)
     with np.errstate(divide="ignore", invalid="ignore"):
         by_rate = np.where(rate > 0, samples / rate, np.nan)
-    before = steps_before_first(steps)
     done = np.diff(steps, prepend=before)
     elapsed = np.diff(clock, prepend=0.0)
     # Of a first report in the middle of a run nothing is known but its rate.

@@ -45,6 +45,8 @@ _OF_LOADER = frozenset({"metriclogger"})
 _PAUSES = frozenset({"checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end"})
 # So many series of a format are held against the clock: they all say the same.
 _MOST_SERIES = 200
+# So many reports of a segment tell whether their times are a clock's.
+_TELLING = 4
 # No program reports as often.
 _TOO_OFTEN_S = 0.05
 # A first report that is so many times slower than usual is none: its clock began before it.
@@ -111,7 +113,7 @@ class Reports:
         sums = _are_sums(self.table, parts, self.samples)
         # A clock of the run goes on where a counter of the epoch begins again.
         whole = np.concatenate([self.table.time_s[at] for at in parts])
-        clock = len(parts) > 1 and clocks.is_clock(whole)
+        clock = len(parts) > 1 and (clocks.is_clock(whole) or _are_clocks(self.table, parts))
         # Times that are no step's, nor a clock's that anything is counted by.
         goes_on = any((np.diff(_counted(self.table, at)) > 0).any() for at in parts)
         untold = not goes_on and not clocks.are_alike(whole)
@@ -119,7 +121,8 @@ class Reports:
         segment = 0
         for turn, at in enumerate(parts):
             of_means = (between[turn], self.table.code("interval")) if between else None
-            times, kind = of_means or printed_times(self.table, at, sums is True, clock)
+            goes_on_here = turn > 0 and _clock_goes_on(self.table, parts[turn - 1], at)
+            times, kind = of_means or printed_times(self.table, at, sums is True, clock, not goes_on_here)
             if untold and str(self.table.texts[self.table.meaning[at[0]]]) in _OPEN:
                 times = np.full(len(at), np.nan)
             if isinstance(kind, int) and kind == self.table.code("either"):
@@ -327,9 +330,26 @@ def _between_means(table: Table, parts: Sequence[At]) -> list[Floats]:
     return found if of_few else []
 
 
-def printed_times(table: Table, at: At, sums: bool = False, of_run: bool = False) -> tuple[Floats, int | Codes]:
+def _are_clocks(table: Table, parts: Sequence[At]) -> bool:
+    """Most segments that are long enough to tell show a clock; so do the others."""
+    told = [
+        clocks.is_clock(table.time_s[at], float(table.clock_tick_s[at].max())) for at in parts if len(at) >= _TELLING
+    ]
+    return bool(told) and sum(told) > len(told) / 2
+
+
+def _clock_goes_on(table: Table, before: At, at: At) -> bool:
+    """What a segment shows of a clock may go on from the one before it: it did not stand at nothing where the counter began."""
+    shown = ((column[before][-1], column[at][0]) for column in (table.clock_s, table.time_s))
+    return any(first >= last for last, first in shown)
+
+
+def printed_times(
+    table: Table, at: At, sums: bool = False, of_run: bool = False, began: bool = True
+) -> tuple[Floats, int | Codes]:
     """(seconds of one step, kind of each) by what the reports of one segment print; ``either`` where that is open, unless
-    what may be ``sums`` is, or the clock ``of_run``.
+    what may be ``sums`` is, or the clock ``of_run``. Unless the clock ``began`` with the segment its first report tells
+    nothing.
     """
     steps, times, clock = _counted(table, at), table.time_s[at], table.clock_s[at]
     # A first line without a time says nothing about how the times of the others are meant.
@@ -345,6 +365,7 @@ def printed_times(table: Table, at: At, sums: bool = False, of_run: bool = False
         return clocks.by_remaining(steps, table.total[at], left, tick_s), table.code("running-mean")
     gaps = np.diff(steps)
     usual_gap = float(np.median(gaps)) if len(gaps) else np.nan
+    before = clocks.steps_before_first(steps) if began else np.nan
     if (table.meaning[at] == table.code("unnamed")).any():
         meaning = "step"
         clock = clock if clocks.ticks(np.diff(clock)[gaps == usual_gap], clock) else np.full(len(at), np.nan)
@@ -363,7 +384,7 @@ def printed_times(table: Table, at: At, sums: bool = False, of_run: bool = False
         times, clock, meaning = np.where(np.isnan(times), clock, times), np.full(len(at), np.nan), "either"
     if not np.isnan(clock).all() and _is_mean(table, at, meaning):
         # A total that never falls tells more than a mean beside it.
-        since = clocks.differenced(steps, clock, tick_s, clocks.steps_before_first(steps))
+        since = clocks.differenced(steps, clock, tick_s, before)
         if not clocks.is_clock(clock, tick_s):
             since = np.full(len(at), np.nan)
         known = ~np.isnan(since)
@@ -374,7 +395,7 @@ def printed_times(table: Table, at: At, sums: bool = False, of_run: bool = False
         clock = since
     if not np.isnan(clock).all():
         rated = times
-        times, from_clock = clocks.by_rate_and_clock(steps, clock, table.throughput[at], tick_s)
+        times, from_clock = clocks.by_rate_and_clock(steps, clock, table.throughput[at], tick_s, before)
         # One report alone has nothing to be differenced with; the rate it prints is what there is.
         times = np.where(np.isnan(times) & (len(at) == 1), rated, times)
         mean = meaning == "interval" and usual_gap > 1.0
@@ -389,7 +410,7 @@ def printed_times(table: Table, at: At, sums: bool = False, of_run: bool = False
     ):
         meaning = "clock"
     if meaning == "clock" or (meaning == "either" and (of_run or clocks.is_clock(times, tick_s))):
-        times, kind = clocks.differenced(steps, times, tick_s, clocks.steps_before_first(steps)), "cumulative"
+        times, kind = clocks.differenced(steps, times, tick_s, before), "cumulative"
         known = times[~np.isnan(times)]
         if meaning == "either" and usual_gap > 1.0 and len(known) and np.median(known) * usual_gap < _TOO_OFTEN_S:
             times = np.full(len(at), np.nan)  # hours or minutes, without saying so

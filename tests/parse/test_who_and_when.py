@@ -225,7 +225,7 @@ def test_seconds_since_the_last_report_are_shared_among_its_steps(
 def test_a_wrong_batch_size_in_the_rate_does_not_reach_the_step_time() -> None:
     steps, rate = np.arange(9.0, 200.0, 10.0), np.full(20, 64.0)
     clock = np.arange(1, 21) * 20.0
-    times, _ = clocks.by_rate_and_clock(steps, clock, rate, 1.0)
+    times, _ = clocks.by_rate_and_clock(steps, clock, rate, 1.0, clocks.steps_before_first(steps))
     assert times == pytest.approx(np.full(20, 2.0))
 
 

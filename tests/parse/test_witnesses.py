@@ -559,3 +559,25 @@ def test_what_is_left_of_something_else_tells_no_step() -> None:
         for batch, left in enumerate(rng.lognormal(5, 2, 100))
     ]
     assert parse(lines).steps["step_time_s"].isna().all()
+
+
+def test_a_clock_that_goes_on_over_epochs_tells_nothing_of_their_first_reports() -> None:
+    lines, elapsed = [], 0.0
+    for epoch in range(4):
+        for step in range(1000, 8000, 1000):
+            elapsed += 600.0
+            lines.append(f"epoch {epoch}, iter {step}, avg. loss 1.{step}, time elapsed {elapsed:.2f} sec")
+        elapsed += 150.0  # an evaluation
+    times = _read(lines)["step_time_s"]
+    assert times.dropna().to_numpy() == pytest.approx(0.6)
+    assert times.isna().sum() == 3
+
+
+def test_the_clock_of_starts_that_ended_soon_is_one_as_that_of_the_others_is() -> None:
+    starts = [1, 2, 6, 1, 7, 2, 1, 2, 1, 2, 1, 2]
+    lines = [
+        f"epoch 0, iter {1000 * turn}, avg. loss 1.{turn}, time elapsed {600.0 * turn + 3 * start:.2f} sec"
+        for start, many in enumerate(starts)
+        for turn in range(1, many + 1)
+    ]
+    assert _read(lines)["step_time_s"].max() < 0.65
