@@ -64,7 +64,7 @@ OTHER_COUNT = word_set(
 # What training makes smaller or larger, by the word that names its number. LOSS and LEARNING are of training by themselves;
 # QUALITY is also what an evaluation prints, and counts only beside a counter of training.
 LOSS = word_set(
-    "loss losses cost xent nll ce bce elbo crit criterion mse objective objf mll verlust perte pérdida perdida perda потери потеря"
+    "loss losses cost xent nll ce bce elbo crit criterion mse objective objf verlust perte pérdida perdida perda потери потеря"
     " 损失 損失 손실 ロス"
 )
 LEARNING = word_set("lr lrate grad grads gradient gnorm gradnorm lernrate")
@@ -124,7 +124,7 @@ _OTHER = re.compile(
         r"profit trad(?:e|es|ing)\b portfolio pnl drawdown price invoice budget rssi jitter signal antenna overflow underflow",
         r"traceback errno exception deprecat attempts? retr(?:y|ies|ied) mapred",
     )
-    + r")|\bstop.?loss|\bloss of\b(?! (?:the )?(?:epoch|batch|step|iter|train))|packet loss|path loss|\bkv[ _-]cache|bitrate|ns/day|\bseed \0"
+    + r")|\bstop.?loss|\bloss of\b|packet loss|path loss|\bkv[ _-]cache|bitrate|ns/day|\bseed \0"
 )
 # "return 12.5" is code, unless it is what an episode gained.
 _GAIN = re.compile(r"(?i)\breturn(?=\s?[:=|]?\s?\0)")
