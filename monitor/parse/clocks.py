@@ -273,7 +273,12 @@ def differenced(steps: Floats, clock: Floats, tick_s: float, before: float) -> F
             wide = near & (clock - clock[base] >= min(enough_s, 3 * tick_s))
             elapsed = np.where(near, np.where(wide, clock - clock[base], np.nan), elapsed)
             done = np.where(wide, steps - steps[base], done)
-        return np.where((elapsed > 0) & (done > 0), elapsed / done, np.nan)
+        out = np.where((elapsed > 0) & (done > 0), elapsed / done, np.nan)
+    # Of steps too quick for the clock a pause says nothing.
+    told = ~np.isnan(out)
+    if tick_s and not told.all() and (_pauses(clock, enough_s) | ~told).all():
+        return np.full(len(out), np.nan)
+    return out
 
 
 def between_means(steps: Floats, times: Floats, means: Floats) -> Floats:

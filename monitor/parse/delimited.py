@@ -355,5 +355,5 @@ def _key(name: str, unit: str = "") -> Key | None:
     return _SHORT.get(name) or pieces.key(name, unit)
 
 
-# The head of spaCy's table.
-_SHORT = {"#": Key("step", v.STEP), "E": Key("epoch")}
+# The head of spaCy's table; a plain count in front of what is told.
+_SHORT = {"#": Key("step", v.STEP), "i": Key("step", v.STEP), "E": Key("epoch")}

@@ -200,7 +200,7 @@ SETTINGS = word_set(
 )
 # Written together these are two words.
 JOINED = _pairs(
-    "globalstep=global step|gstep=global step|itr=iter|itrs=iters|updt=update|btime=batch time|bt=batch time"
+    "globalstep=global step|gstep=global step|itteration=iteration|itr=iter|itrs=iters|updt=update|btime=batch time|bt=batch time"
     "|itime=iter time|tdelta=time delta|timeperstep=time per step|gradnorm=grad norm|gnorm=grad norm"
     "|grdn=grad norm|clipfrac=clip fraction|losses=loss|steptime=step time|itertime=iter time"
     "|iterationtime=iteration time|batchtime=batch time|trainloss=train loss|totalloss=total loss"

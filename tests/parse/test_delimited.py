@@ -161,3 +161,10 @@ def test_any_text_is_read_or_left(text: str) -> None:
 )
 def test_long_lines_take_no_time(text: str) -> None:
     assert list(delimited.read(text)) == []
+
+
+def test_a_plain_count_may_be_called_i() -> None:
+    lines = ["i,time,loss,kl", *(f"{100 * turn},{2.5 + 11.0 * turn},0.{900 - turn},0.5{turn}" for turn in range(20))]
+    steps = parse(lines).steps
+    assert list(steps["step"]) == list(range(0, 2000, 100))
+    assert steps["step_time_s"].median() == pytest.approx(0.11)

@@ -382,3 +382,7 @@ def test_of_what_a_loss_is_may_stand_behind_its_name(line: str) -> None:
 
 def test_a_loss_of_an_evaluation_is_none_of_a_step() -> None:
     assert read("step 1001 loss on validation set 2.0632") == []
+
+
+def test_a_misspelt_counter_is_one() -> None:
+    assert one("Itteration 100/1564 loss 2.5").step == 100

@@ -581,3 +581,23 @@ def test_the_clock_of_starts_that_ended_soon_is_one_as_that_of_the_others_is() -
         for turn in range(1, many + 1)
     ]
     assert _read(lines)["step_time_s"].max() < 0.65
+
+
+def test_of_steps_too_quick_for_their_clock_a_pause_is_no_time() -> None:
+    clock = [5924] * 4 + [5925] * 5 + [5926] * 4 + [5936]
+    lines = [
+        line
+        for turn, seconds in enumerate(clock)
+        for line in (
+            "-" * 40,
+            "| time/              |          |",
+            f"|    fps             | {3373 + turn % 2}     |",
+            f"|    iterations      | {19519 + turn}    |",
+            f"|    time_elapsed    | {seconds}     |",
+            f"|    total_timesteps | {1024 * (19519 + turn)} |",
+            "-" * 40,
+        )
+    ]
+    found = _read(lines)
+    assert list(found["step"]) == list(range(19519, 19533))
+    assert found["step_time_s"].isna().all()
