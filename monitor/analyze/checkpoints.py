@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from statistics import median
 
@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from monitor.analyze.journal import MARKS, plain_rows, usual_step_s
+from monitor.analyze.journal import MARKS, evaluations, plain_rows, usual_step_s
 from monitor.analyze.lost import LostWork
 from monitor.model import Activity as Activity
 from monitor.model import AtRisk
@@ -40,10 +40,11 @@ def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, .
     # Of lines in blocks no time is known but the block's.
     if usual is None or journal["at"].isna().any() or journal["wall_s"].isna().all():
         return ()
+    whole = [] if journal["evaluation"].any() else _evaluated(journal, events)
     rows = journal.assign(before=journal["at"].shift(), last=journal["step"].shift())
     rows = rows[(rows["checkpoint"] | rows["evaluation"]) & rows["before"].notna() & ~rows["restart"]]
     if rows.empty:
-        return ()
+        return tuple(whole)
     # By a clock that jumps, an ordinary gap may be as much longer.
     jitter_s = float(plain_rows(journal)["wall_s"].quantile(_ORDINARY)) - usual
     marks = _marks(events)
@@ -63,7 +64,17 @@ def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, .
         if inside.empty:  # lines of a host whose clock differs, or without a time
             inside = pd.DataFrame({"at": [row.before], "what": kinds[:1], "begins": [True]})
         found += _of_gap(row.before.to_pydatetime(), row.at.to_pydatetime(), inside, excess_s)
-    return tuple(found)
+    taken = [(one.start, one.end) for one in found]
+    found += [one for one in whole if all(one.end <= start or end <= one.start for start, end in taken)]
+    return tuple(sorted(found, key=lambda one: one.start))
+
+
+def _evaluated(journal: pd.DataFrame, events: pd.DataFrame) -> list[Activity]:
+    """Evaluations that stand in most gaps, by the lines that tell of both their ends, as far as they lie within the reports."""
+    spans = evaluations(events)
+    first, last = (journal["at"].iloc[place].timestamp() * 1000 for place in (0, -1))
+    spans = spans[(spans[:, 0] >= first) & (spans[:, 1] <= last)].tolist()
+    return [Activity("evaluation", *(datetime.fromtimestamp(ms / 1000, UTC) for ms in span)) for span in spans]
 
 
 def _marks(events: pd.DataFrame) -> pd.DataFrame:
@@ -122,8 +133,10 @@ def spans_set_aside(
 
     ``training`` are the spans in which the job's status was Training: each but the first begins with a restart. What is
     told after the last report of a step counts as well: an evaluation that has not told of its end lasts to ``end``.
+    Evaluations that stand in most gaps are part of the work: nothing would be left without them.
     """
-    found = _as_usual(activities)
+    rare = journal["evaluation"].any()
+    found = _as_usual([one for one in activities if rare or one.kind != "evaluation"])
     if journal["restart"].any():
         again = journal.assign(before=journal["at"].shift())
         again = again[again["restart"] & again["at"].notna() & again["before"].notna()]

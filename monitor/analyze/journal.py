@@ -6,6 +6,7 @@ The clock is one writer's: hosts differ by seconds, and lines of several come la
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -71,7 +72,12 @@ def journal(steps: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
     same = (rows["segment"].diff() == 0).fillna(False) & (moved > 0)
     done = moved.where(same.to_numpy(dtype=bool))
     gap_s = rows["timestamp"].diff().dt.total_seconds()
-    wall_s = _wall(gap_s, done)
+    said = events["kind"].to_numpy(object)
+    marked = {mark: _marked(rows, events, said, kinds) for mark, kinds in _KINDS.items()}
+    common = {mark for mark, found in marked.items() if mark != "restart" and found.mean() > _TOO_COMMON}
+    # Evaluations in most gaps are in every time by the clock, unless their lines tell how long they lasted.
+    lasted_s = _lasted_s(rows, evaluations(events)) if "evaluation" in common else 0.0
+    wall_s = _wall(gap_s - lasted_s, done)
     step_time_s = _medians(steps, rows)
     own = rows["kind"].isin(OWN_TIME).to_numpy() & step_time_s.notna().to_numpy()
     columns = {name: rows[name] for name in _AS_PRINTED} | {
@@ -82,15 +88,42 @@ def journal(steps: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
         "step_time_s": step_time_s,
         "time_s": step_time_s.where(own, wall_s).fillna(step_time_s),
     }
-    said = events["kind"].to_numpy(object)
-    for mark, kinds in _KINDS.items():
-        found = np.zeros(len(rows), dtype=bool)
-        for kind in kinds:
-            if (of_kind := said == kind).any():
-                found |= _before(rows, events[of_kind], left_out(events, {kind}))
-        common = mark != "restart" and found.mean() > _TOO_COMMON
-        columns[mark] = pd.Series(np.zeros(len(rows), dtype=bool) if common else found, index=rows.index)
+    for mark, found in marked.items():
+        columns[mark] = pd.Series(np.zeros(len(rows), dtype=bool) if mark in common else found, index=rows.index)
     return framed(columns, _COLUMNS)
+
+
+def _marked(rows: pd.DataFrame, events: pd.DataFrame, said: NDArray[np.object_], kinds: Sequence[str]) -> np.ndarray:
+    """For each row whether a line between the row before and it tells of one of the kinds."""
+    found = np.zeros(len(rows), dtype=bool)
+    for kind in kinds:
+        if (of_kind := said == kind).any():
+            found |= _before(rows, events[of_kind], left_out(events, {kind}))
+    return found
+
+
+def evaluations(events: pd.DataFrame) -> NDArray[np.int64]:
+    """When evaluations began and ended, in milliseconds: a row each, in time; those of which lines tell both."""
+    rows = events[events["kind"].isin(_KINDS["evaluation"]) & events["timestamp"].notna()]
+    rows = rows.sort_values("timestamp", kind="stable")
+    at = rows["timestamp"].to_numpy("datetime64[ms]").view(np.int64)
+    begins = (rows["kind"] == "evaluation-begin").to_numpy()
+    # Of several that tell of one the last begin and the first end behind it.
+    pairs = np.flatnonzero(begins[:-1] & ~begins[1:])
+    return np.stack([at[pairs], at[pairs + 1]], axis=1)
+
+
+def _lasted_s(rows: pd.DataFrame, spans: NDArray[np.int64]) -> NDArray[np.float64]:
+    """For each row the seconds of evaluations that lie between the row before and it."""
+    out, at = np.zeros(len(rows)), rows["timestamp"].to_numpy("datetime64[ms]").view(np.int64)
+    if rows["timestamp"].isna().any() or not len(rows):
+        return out
+    place = np.searchsorted(at, spans[:, 1])
+    whole = (place > 0) & (place < len(at))
+    spans, place = spans[whole], place[whole]
+    inside = at[place - 1] <= spans[:, 0]
+    np.add.at(out, place[inside], (spans[inside, 1] - spans[inside, 0]) / 1000)
+    return out
 
 
 def plain_rows(journal: pd.DataFrame) -> pd.DataFrame:

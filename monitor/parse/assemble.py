@@ -97,7 +97,8 @@ def assemble(
     learned = learn(strangers, said.trains) if strangers is not None and not reports.kept else None
     if learned is not None and len(learned.rows):
         reports = _told(learned.rows.table(), event_rows, identity, said)
-    timings = reports.settle()
+    event_rows += evaluated.begun(reports.table, _all_kept(reports), event_rows)
+    timings = reports.settle(Evaluated(event_rows))
     if identity.mean_step_s is not None and _time_by_run(reports, identity.mean_step_s):
         timings = tuple(
             replace(each, printed_s=identity.mean_step_s) if each.format in _OF_TRAINERS else each for each in timings
@@ -105,9 +106,11 @@ def assemble(
     if timed := _time_by_tokens(reports, identity.tokens_per_step) | time_by_epochs(reports, event_rows):
         timings = tuple(replace(each, printed_s=timed.get(each.format, each.printed_s)) for each in timings)
     table, size = reports.table, len(reports.table)
-    at = np.sort(np.concatenate(reports.kept)) if reports.kept else np.empty(0, np.intp)
+    at = _all_kept(reports)
     number_on(table, at, reports.segment)
-    shown = [row for row in event_rows if row.kind not in _OURS]
+    shown = sorted(
+        (row for row in event_rows if row.kind not in _OURS), key=lambda row: (row.stream, row.line, row.part)
+    )
     if not reports.kept:
         shown += _epochs_only(event_rows) or _epochs_only(learned.epochs if learned is not None else ())
     newest = {row.stream: row.line for row in shown}
@@ -122,6 +125,10 @@ def assemble(
         table.line[here] += moved[stream]
     shapes = learned.shapes if learned is not None else ()
     return Parsed(_steps(reports, at, identity), _events(shown, identity, moved), identity, timings, moved, shapes)
+
+
+def _all_kept(reports: Reports) -> At:
+    return np.sort(np.concatenate(reports.kept)) if reports.kept else _NOWHERE
 
 
 def _epochs_only(events: Iterable[EventRow]) -> list[EventRow]:
@@ -144,7 +151,7 @@ def _epochs_only(events: Iterable[EventRow]) -> list[EventRow]:
 def _told(table: Table, events: Sequence[EventRow], identity: Identity, said: Evaluations) -> Reports:
     """What the rows of a table report."""
     _name_ranks(table, identity)
-    reports = Reports(table, pauses_of(events), Evaluated(events), identity.accumulation, identity.samples_per_step)
+    reports = Reports(table, pauses_of(events), identity.accumulation, identity.samples_per_step)
     merged = {table.code(stream) for stream in identity.merged}
     for writer in told_once(table, _series(table), identity, said):
         _report(reports, writer, identity, merged)

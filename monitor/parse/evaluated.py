@@ -1,19 +1,22 @@
-"""How long evaluations lasted, as far as a log tells: they print it, have a begin and an end, or end at the step reported last.
+"""When evaluations began that only tell of their end: they print how long they took, or end at the step that was reported last.
 
-The clock of the lines sees them between two reports, and no step took that time.
+The clock of the lines sees evaluations between two reports, and no step took that time.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from monitor.parse import reader
 from monitor.parse.columns import Floats
-from monitor.parse.reader import Table, event, said
+from monitor.parse.reader import event
 from monitor.parse.rows import EventRow
+from monitor.parse.table import At, by_code
+from monitor.parse.table import Table as Steps
 
 #: How many seconds an evaluation took that ends at this line.
 EVALUATION_TOOK = "evaluation-took"
@@ -24,10 +27,13 @@ _COUNTS = r"(?:global[_ ])?(?:step|iter(?:ation)?|itr|update|batch)s?\b\W{0,4}"
 _COUNT = r"\d{1,12})\b(?![.:]\d)"
 _SET = r"(?:val(?:id(?:ation)?)?|eval(?:uation)?|dev|test)"
 _LOST = rf"\b{_SET}[_ -](?:[a-z]{{1,12}}[_ -])?(?:loss|acc(?:uracy)?|ppl|perplexity|error)\b"
-_TABLE = Table(
+_TABLE = reader.Table(
     (
         event(
-            EVALUATION_TOOK, "eval_runtime", r"\beval_runtime['\"]?\s?[:=]\s?['\"]?(?P<said>\d{1,7}\.\d{1,6})\b", said
+            EVALUATION_TOOK,
+            "eval_runtime",
+            r"\beval_runtime['\"]?\s?[:=]\s?['\"]?(?P<said>\d{1,7}\.\d{1,6})\b",
+            reader.said,
         ),
         event(
             EVALUATED_AT,
@@ -42,6 +48,7 @@ _TABLE = Table(
 )
 GATES = _TABLE.gates
 ROWS = _TABLE.rows
+BEGIN, END = "evaluation-begin", "evaluation-end"
 # A program that trains no more than that between two reports prints them before the work that they tell of.
 _LEAST_TRAINING = 0.05
 
@@ -51,67 +58,77 @@ def read(text: str) -> Iterator[tuple[str, str]]:
     yield from _TABLE.read(text)
 
 
-@dataclass(slots=True)
-class _Told:
-    """What one stream tells, in milliseconds."""
+def begun(steps: Steps, at: At, events: Sequence[EventRow]) -> list[EventRow]:
+    """The begin of each evaluation that tells it so, and its end where no line does.
 
-    begins: list[float] = field(default_factory=list)
-    ends: list[float] = field(default_factory=list)
-    took: list[tuple[float, float]] = field(default_factory=list)
-    """When an evaluation began and ended."""
-    at: list[tuple[float, float]] = field(default_factory=list)
-    """The step at which the model stood, and when that was told."""
+    ``at`` are the places of the reports, and ``events`` stand in the order of streams and lines.
+    """
+    found: list[EventRow] = []
+    told: dict[str, list[EventRow]] = {}
+    for row in events:
+        if row.kind in KINDS or row.kind in {BEGIN, END}:
+            told.setdefault(row.stream, []).append(row)
+    if not any(row.kind in KINDS for rows in told.values() for row in rows):
+        return found
+    for code, own in by_code(steps.stream, at):
+        rows = told.get(str(steps.texts[code]), [])
+        found += _of_stream(steps.line[own], steps.step[own], steps.time_ms[own], rows)
+    return found
+
+
+def _of_stream(lines: NDArray[np.int64], steps: Floats, at_ms: Floats, rows: Sequence[EventRow]) -> list[EventRow]:
+    ends = {row.line for row in rows if row.kind == END}
+    begins = sorted(row.line for row in rows if row.kind == BEGIN)
+    found: list[EventRow] = []
+    lasted = 0.0
+    for row in rows:
+        if row.kind not in KINDS or row.time_ms is None:
+            continue
+        place = int(np.searchsorted(lines, row.line)) - 1
+        last = at_ms[place] if place >= 0 else np.nan
+        if bisect_right(begins, row.line) != (bisect_right(begins, lines[place]) if place >= 0 else 0):
+            continue  # a line tells its begin
+        if row.kind == EVALUATED_AT:
+            begin_ms = last if place >= 0 and steps[place] == float(row.text) else np.nan
+        else:
+            begin_ms = np.fmax(row.time_ms - 1000 * float(row.text), last)
+        if begin_ms < row.time_ms:
+            lasted += row.time_ms - begin_ms
+            said = f"of step {row.text}" if row.kind == EVALUATED_AT else f"for {row.text} s"
+            found.append(row._replace(kind=BEGIN, time_ms=int(begin_ms), text=said))
+            if row.line not in ends:
+                found.append(row._replace(kind=END, text=said))
+    known = at_ms[~np.isnan(at_ms)]
+    most = (1 - _LEAST_TRAINING) * float(known[-1] - known[0]) if len(known) else 0.0
+    return found if lasted < most else []
 
 
 class Evaluated:
-    """The evaluations of a run, by stream; of a stream that tells of none, the others' count: it waited for them."""
+    """The spans of a run's evaluations, by stream; of a stream that tells of none, another's count: it waited for them."""
 
     def __init__(self, events: Iterable[EventRow] = ()) -> None:
-        self._of: dict[str, _Told] = {}
+        self._begins: dict[str, list[float]] = {}
+        self._ends: dict[str, list[float]] = {}
         for row in events:
-            if row.time_ms is None or not (row.kind in KINDS or row.kind.startswith("evaluation-")):
-                continue
-            told, now = self._of.setdefault(row.stream, _Told()), float(row.time_ms)
-            if row.kind == EVALUATION_TOOK:
-                told.took.append((now - 1000 * float(row.text), now))
-            elif row.kind == EVALUATED_AT:
-                told.at.append((float(row.text), now))
-            else:
-                (told.begins if row.kind == "evaluation-begin" else told.ends).append(now)
+            if row.time_ms is not None and row.kind in {BEGIN, END}:
+                told = self._begins if row.kind == BEGIN else self._ends
+                told.setdefault(row.stream, []).append(float(row.time_ms))
+        for moments in (*self._begins.values(), *self._ends.values()):
+            moments.sort()
+        self._most = max(self._begins, key=lambda stream: len(self._begins[stream]), default="")
 
-    def left_out(self, stream: str, steps: Floats, at_ms: Floats) -> Floats:
-        """The times of reports, in order, less what evaluations took before them."""
-        lost = sum((_lost(told, steps, at_ms) for told in self._heard_by(stream)), np.zeros(len(at_ms)))
-        gaps = np.diff(at_ms)
-        held = lost[1:] > 0
-        if not held.any() or np.nanmedian((gaps - lost[1:])[held] / np.maximum(gaps[held], 1e-9)) < _LEAST_TRAINING:
-            return at_ms
-        return np.asarray(at_ms - np.cumsum(lost))
-
-    def _heard_by(self, stream: str) -> list[_Told]:
-        if stream in self._of:
-            return [self._of[stream]]
-        # Each of several says the same.
-        return sorted(self._of.values(), key=lambda told: -len(told.ends) - len(told.took))[:1]
-
-
-def _lost(told: _Told, steps: Floats, at_ms: Floats) -> Floats:
-    """Milliseconds of evaluations between the report before and each one."""
-    clock = np.maximum.accumulate(np.where(np.isnan(at_ms), -np.inf, at_ms))
-    spans, begins = [*told.took], sorted(told.begins)
-    for end in told.ends if begins else ():
-        begin = begins[max(0, bisect_right(begins, end) - 1)]
-        if begin < end and np.searchsorted(clock, begin, side="right") == np.searchsorted(clock, end):
-            spans.append((begin, end))
-    for step, now in told.at:
-        place = int(np.searchsorted(clock, now, side="right")) - 1
-        if place >= 0 and steps[place] == step:
-            spans.append((float(clock[place]), now))
-    out, until = np.zeros(len(at_ms)), -np.inf
-    for begin, end in sorted(spans, key=lambda span: span[1]):
-        place = int(np.searchsorted(clock, end))
-        if 0 < place < len(clock):
-            begin = max(begin, until, float(clock[place - 1]))
-            out[place] += max(0.0, end - begin)
-            until = max(until, end)
-    return out
+    def left_out(self, stream: str, at_ms: Floats) -> Floats:
+        """The times of reports, in order, less what evaluations took before them, of which begin and end lie between the same
+        two reports.
+        """
+        stream = stream if stream in self._begins or stream in self._ends else self._most
+        begins, ends = self._begins.get(stream, []), self._ends.get(stream, [])
+        clock = np.maximum.accumulate(np.where(np.isnan(at_ms), -np.inf, at_ms))
+        lost, until = np.zeros(len(at_ms)), -np.inf
+        for end in ends if begins else ():
+            begin = begins[max(0, bisect_right(begins, end) - 1)]
+            place = int(np.searchsorted(clock, end))
+            if 0 < place < len(clock) and begin < end and clock[place - 1] <= begin:
+                lost[place] += max(0.0, end - max(begin, until))
+                until = end
+        return np.asarray(at_ms - np.cumsum(lost)) if lost.any() else at_ms

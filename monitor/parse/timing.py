@@ -76,7 +76,6 @@ class Reports:
     table: Table
     pauses_ms: Mapping[str, Floats] = field(default_factory=lambda: MappingProxyType({}))
     """Of each stream, the moments of checkpoints and evaluations."""
-    evaluated: Evaluated = field(default_factory=Evaluated)
     accumulation: int | None = None
     """Micro-batches of a step, where the log says how many."""
     samples: int | None = None
@@ -135,19 +134,19 @@ class Reports:
                 segment += len(at) - 1
             segment += 1
 
-    def settle(self) -> tuple[Timing, ...]:
+    def settle(self, evaluated: Evaluated) -> tuple[Timing, ...]:
         """Holds all series against the clock of their lines, and marks warm-up; how the times of each format were come by."""
         table = self.table
         by_format: dict[int, list[At]] = {}
         for at in self.kept:
             if len(at):
                 by_format.setdefault(int(table.format[at[0]]), []).append(at)
-        found = [self._held(str(table.texts[code]), series) for code, series in by_format.items()]
+        found = [self._held(str(table.texts[code]), series, evaluated) for code, series in by_format.items()]
         for at in self.kept:
             self.warm_up[at[: _warm_up(self.time_s[at])]] = True
         return tuple(sorted(found, key=lambda timing: timing.format))
 
-    def _held(self, name: str, series: Sequence[At]) -> Timing:
+    def _held(self, name: str, series: Sequence[At], evaluated: Evaluated) -> Timing:
         table = self.table
         printed = np.concatenate([self.time_s[at] for at in series])
         printed_s = float(np.nanmedian(printed)) if (~np.isnan(printed)).any() else float("nan")
@@ -181,7 +180,7 @@ class Reports:
             untold = np.isnan(self.time_s[at]).all() or bool(weak.any())
             if (told.cause == "clock" or untold) and (at_ms := written_ms(table, at)) is not None:
                 stream = str(table.texts[table.stream[at[0]]])
-                at_ms = self.evaluated.left_out(stream, table.step[at], at_ms)
+                at_ms = evaluated.left_out(stream, at_ms)
                 times = witness.line_times(done, at_ms)
                 if not np.isnan(times).all():
                     self.time_s[at], self.kind[at] = times, table.code(LINE_CLOCK)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from monitor.analyze.checkpoints import activities
+from monitor.analyze.checkpoints import activities, spans_set_aside
 from monitor.analyze.journal import journal, usual_gap_s, usual_step_s
 from monitor.model import Activity, events_frame, steps_frame
 from tests.builders import START, steps
@@ -93,6 +93,24 @@ def test_a_mark_before_every_step_explains_nothing() -> None:
     rows = steps(["algo-1"], 50, 2.0)
     events = events_frame([told("evaluation-end", float(n), 3 * n - 1) for n in range(1, 51)])
     assert not journal(rows, events)["evaluation"].any()
+
+
+def test_evaluations_of_every_gap_have_the_time_that_their_lines_tell() -> None:
+    rows = steps(["algo-1"], 50, 2.0)
+    count = np.arange(1, len(rows) + 1)
+    rows["timestamp"] = pd.Timestamp(START) + pd.to_timedelta(
+        count * 3.0 - 1.0, unit="s"
+    )  # steps of 2 s, evaluations of 1 s
+    marks = [("evaluation-begin", 3.0 * n - 1.0) for n in count[:-1]] + [
+        ("evaluation-end", 3.0 * n) for n in count[:-1]
+    ]
+    events = events_frame([told(kind, at_s, int(3 * at_s // 3) + 1) for kind, at_s in marks])
+    found = journal(rows, events)
+    assert not found["evaluation"].any()
+    assert usual_step_s(found) == pytest.approx(2.0)
+    assert seconds_of(activities(found, events), "evaluation") == pytest.approx(49.0)
+    # Utilization is judged with them: without them nothing would be left.
+    assert spans_set_aside(found, events, activities(found, events), [], START + timedelta(hours=1)) == ()
 
 
 def test_lines_in_blocks_have_no_clock_of_their_own() -> None:

@@ -344,6 +344,10 @@ def test_what_an_evaluation_takes_between_two_reports_is_no_time_of_a_step(
     parsed = _evaluating(told, every=every)
     assert _times(parsed)[1:] == pytest.approx([0.5] * 9)
     assert not set(parsed.events["kind"]) & {"evaluated-at", "evaluation-took"}
+    spans = parsed.events[parsed.events["kind"].isin(["evaluation-begin", "evaluation-end"])].sort_values("timestamp")
+    lasted = spans["timestamp"].diff().dt.total_seconds().iloc[1::2]
+    assert spans["kind"].iloc[0] == "evaluation-begin"
+    assert lasted.to_numpy() == pytest.approx(25.0)
 
 
 def test_processes_that_wait_for_an_evaluation_hear_of_it_in_another_stream() -> None:
