@@ -227,17 +227,14 @@ def by_remaining_epochs(
     steps: Floats, epoch: Floats, epoch_total: Floats, epochs: Floats, left: Floats, tick_s: float
 ) -> Floats:
     """Seconds of one step by what is left of a run, or of its epoch, beside a counter within the epoch; NaN where neither is
-    surely meant.
+    surely meant. The run ends where epoch ``epochs`` would begin.
 
     What is left of the one is worth about as long a step at each report, of the other ever longer or shorter ones. It may be
     worked out from the last step alone, and so scatter.
     """
     nothing = np.full(len(steps), np.nan)
-    begun = np.isfinite(epoch) & (epoch >= 0)
-    # Epochs are counted from 1 where none is 0.
-    before = epoch - (0 if (epoch[begun] == 0).any() else 1)
-    of_run, of_epoch = epoch_total * (epochs - before) - steps, epoch_total - steps
-    known = begun & (of_epoch > 0) & (left >= max(_FEWEST_LEFT * tick_s, 1e-9))
+    of_run, of_epoch = epoch_total * (epochs - epoch) - steps, epoch_total - steps
+    known = np.isfinite(epoch) & (of_epoch > 0) & (left >= max(_FEWEST_LEFT * tick_s, 1e-9))
     if known.sum() < _FEWEST_MEANT or not (np.nanmin(of_epoch[known]) <= _FAR_DOWN * np.nanmax(of_epoch[known])):
         return nothing
     each = [
@@ -245,9 +242,9 @@ def by_remaining_epochs(
     ]
     spread = [_spread(one) if np.isfinite(one).sum() >= _FEWEST_MEANT else np.inf for one in each]
     meant = int(np.argmin(spread))
-    return (
-        each[meant] if spread[meant] <= _STEADIER * spread[1 - meant] and spread[meant] < np.log(_SCATTERS) else nothing
-    )
+    # In the last epoch both are the same.
+    sure = spread[meant] <= _STEADIER * spread[1 - meant] or bool((of_run[known] == of_epoch[known]).all())
+    return each[meant] if sure and spread[meant] < np.log(_SCATTERS) else nothing
 
 
 def _spread(values: Floats) -> float:

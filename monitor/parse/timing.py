@@ -113,6 +113,9 @@ class Reports:
         # A clock of the run goes on where a counter of the epoch begins again.
         whole = np.concatenate([self.table.time_s[at] for at in parts])
         clock = len(parts) > 1 and (clocks.is_clock(whole) or _are_clocks(self.table, parts))
+        if not any((self.table.epoch[at] == 0).any() for at in parts):
+            for at in parts:  # epochs are counted from 1
+                self.table.epochs[at] += 1
         # Times that are no step's, nor a clock's that anything is counted by.
         goes_on = any((np.diff(_counted(self.table, at)) > 0).any() for at in parts)
         untold = not goes_on and not clocks.are_alike(whole)

@@ -551,6 +551,18 @@ def test_what_is_left_beside_an_epoch_and_a_batch_tells_a_step(first: int, of_ru
     assert found["step_time_s"].median() == pytest.approx(0.3, rel=0.1)
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_what_is_left_in_the_last_epoch_is_of_its_steps(first: int) -> None:
+    rng = np.random.default_rng(7)
+    lines = [
+        f"[Epoch {epoch + first}/3] [Batch {batch}/100] [D loss: 0.{rng.integers(100, 999)}] ETA: {timedelta(seconds=left)}"
+        for epoch in range(3)
+        for batch in range(100)
+        for left in [float((3 * 100 - 100 * epoch - batch) * rng.uniform(0.29, 0.31))]
+    ]
+    assert parse(lines).steps["step_time_s"].iloc[200:].median() == pytest.approx(0.3, rel=0.03)
+
+
 def test_what_is_left_of_something_else_tells_no_step() -> None:
     rng = np.random.default_rng(7)
     lines = [
