@@ -5,6 +5,7 @@ The clock of the lines sees evaluations between two reports, and no step took th
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -23,10 +24,23 @@ EVALUATION_TOOK = "evaluation-took"
 #: At which step the model stood that was evaluated.
 EVALUATED_AT = "evaluated-at"
 KINDS = frozenset({EVALUATION_TOOK, EVALUATED_AT})
-_COUNTS = r"(?:global[_ ])?(?:step|iter(?:ation)?|itr|update|batch)s?\b\W{0,4}"
-_COUNT = r"\d{1,12})\b(?![.:]\d)"
+_COUNT = r"(?i)\b(?:global[_ ])?(?:step|iter(?:ation)?|itr|update|batch)s?\b\W{0,4}(?P<said>\d{1,12})\b(?![.:]\d)"
 _SET = r"(?:val(?:id(?:ation)?)?|eval(?:uation)?|dev|test)"
-_LOST = rf"\b{_SET}[_ -](?:[a-z]{{1,12}}[_ -])?(?:loss|acc(?:uracy)?|ppl|perplexity|error)\b"
+# "step 7 val loss 2.1"; "Validation, step 7: loss 2.1".
+_FIGURE = re.compile(rf"(?i)\b{_SET}[_ -](?:[a-z]{{1,12}}[_ -])?(?:loss|acc(?:uracy)?|ppl|perplexity|error)\b")
+_NAMED = re.compile(rf"(?i)\b{_SET}(?:set)?\b(?! set)")
+_MEASURE = re.compile(r"(?i)\b(?:loss|acc(?:uracy)?|ppl)\b")
+_NEAR, _FAR = 40, 100
+_OF_BARS = ("%|", "it/s", "s/it")
+
+
+def _evaluated(match: re.Match[str]) -> str | None:
+    line, start, end = match.string, match.start(), match.end()
+    behind = _FIGURE.search(line, end, end + _FAR)
+    named = behind or (_NAMED.search(line, max(0, start - _NEAR), start) and _MEASURE.search(line, end, end + _NEAR))
+    return match["said"] if named and not any(mark in line for mark in _OF_BARS) else None
+
+
 _TABLE = reader.Table(
     (
         event(
@@ -39,9 +53,8 @@ _TABLE = reader.Table(
             EVALUATED_AT,
             "val_|val |val-|Val |Val_|VAL |valid_|valid |Valid |alidation|valuation|eval_|eval |Eval |"
             "test_|test |test-|Test |dev_|dev loss|dev acc|Dev ",
-            rf"(?i)^(?!.*(?:%\||it/s|s/it)).{{0,80}}?\b(?:{_COUNTS}(?P<said>{_COUNT}.{{0,80}}?{_LOST}"
-            rf"|{_SET}(?:set)?\b(?! set).{{0,40}}?\b{_COUNTS}(?P<behind>{_COUNT}.{{0,40}}?\b(?:loss|acc(?:uracy)?|ppl)\b)",
-            lambda match: match["said"] or match["behind"],
+            _COUNT,
+            _evaluated,
         ),
     ),
     one_a_line=True,

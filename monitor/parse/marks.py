@@ -294,9 +294,10 @@ _TIMES = Table(
         # "Epoch 1/50 | Loss: 0.9787 | Time: 13635.27s": a line of an epoch, and of nothing that is counted within it.
         event(
             EPOCH_TIME,
-            "Epoch|epoch",
-            rf"(?i)^{_NO_TRAINING}(?!.*\b(?:steps?|iter(?:ation)?s?|it|(?:mini-?)?batch(?:es)?)\b)\W{{0,12}}epoch\W{{0,4}}\d{{1,6}}"
-            rf"(?: ?(?:/|of) ?\d{{1,6}})?(?![\d.])(?!.*\d ?/ ?\d).*?\btime(?: taken)?\s?[:=]?\s{{0,3}}{_TOOK}",
+            "Epoch |epoch |poch:",
+            rf"(?i)^\W{{0,12}}epoch\W{{0,4}}\d{{1,6}}(?: ?(?:/|of) ?\d{{1,6}})?(?![\d.])(?!.*\d ?/ ?\d)"
+            rf"(?!.*\b(?:steps?|iter(?:ation)?s?|it|(?:mini-?)?batch(?:es)?)\b){_NO_TRAINING}"
+            rf".*?\btime(?: taken)?\s?[:=]?\s{{0,3}}{_TOOK}",
             _took,
         ),
         # "Training time takes approximately: 38.48 minutes at current epoch"
