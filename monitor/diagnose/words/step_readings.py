@@ -254,7 +254,8 @@ def _figures(line: ReadLine, reading: StepReading) -> list[str]:
 def _came(line: ReadLine, reading: StepReading) -> str:
     between = f" over the {line.steps_since:,} steps between" if (line.steps_since or 0) > 1 else ""
     if line.kind == "line-clock":
-        return f"from the time between this line and the report before it{between}{_resolution(reading)}"
+        clock = f"from the time between this line and the report before it{between}{_resolution(reading)}"
+        return f"{clock}; an evaluation between them whose begin the log tells is left out"
     if reading.cause in {"interval", "unit", "accumulation", "writers"}:
         return f"{step_seconds(line.step_time_s and line.step_time_s / reading.factor)} as printed, times {reading.factor:g}"
     if _is_of_run(reading):
