@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -53,6 +54,7 @@ _OF_PROCESS = {"mxnet": 0, "cyclegan": 1}
 _OF_TRAINERS = frozenset({LOSSES, "json", "block", "table"})
 _MANY_LOSSES = 4
 _NOWHERE = np.empty(0, np.intp)
+_in_streams = attrgetter("stream", "line", "part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ def assemble(
     """
     headless = {stream for stream, first in numbering.items() if first is None}
     events = (row for row in events if row.kind != "first-line" or row.stream not in headless)
-    event_rows = sorted(events, key=lambda row: (row.stream, row.line, row.part))
+    event_rows = sorted(events, key=_in_streams)
     identity = identify(event_rows)
     said = evaluations(event_rows, unread=bool(headless))
     table, in_tables = blocks.completed(steps), delimited.reports(event_rows)
@@ -97,7 +99,8 @@ def assemble(
     learned = learn(strangers, said.trains) if strangers is not None and not reports.kept else None
     if learned is not None and len(learned.rows):
         reports = _told(learned.rows.table(), event_rows, identity, said)
-    event_rows += evaluated.begun(reports.table, _all_kept(reports), event_rows)
+    if begun := evaluated.begun(reports.table, _all_kept(reports), event_rows):
+        event_rows = sorted([*event_rows, *begun], key=_in_streams)
     timings = reports.settle(Evaluated(event_rows))
     if identity.mean_step_s is not None and _time_by_run(reports, identity.mean_step_s):
         timings = tuple(
@@ -108,9 +111,7 @@ def assemble(
     table, size = reports.table, len(reports.table)
     at = _all_kept(reports)
     number_on(table, at, reports.segment)
-    shown = sorted(
-        (row for row in event_rows if row.kind not in _OURS), key=lambda row: (row.stream, row.line, row.part)
-    )
+    shown = [row for row in event_rows if row.kind not in _OURS]
     if not reports.kept:
         shown += _epochs_only(event_rows) or _epochs_only(learned.epochs if learned is not None else ())
     newest = {row.stream: row.line for row in shown}

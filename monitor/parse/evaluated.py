@@ -77,12 +77,12 @@ def begun(steps: Steps, at: At, events: Sequence[EventRow]) -> list[EventRow]:
     ``at`` are the places of the reports, and ``events`` stand in the order of streams and lines.
     """
     found: list[EventRow] = []
+    if not any(row.kind in KINDS for row in events):
+        return found
     told: dict[str, list[EventRow]] = {}
     for row in events:
         if row.kind in KINDS or row.kind in {BEGIN, END}:
             told.setdefault(row.stream, []).append(row)
-    if not any(row.kind in KINDS for rows in told.values() for row in rows):
-        return found
     for code, own in by_code(steps.stream, at):
         rows = told.get(str(steps.texts[code]), [])
         found += _of_stream(steps.line[own], steps.step[own], steps.time_ms[own], rows)
@@ -119,7 +119,7 @@ def _of_stream(lines: NDArray[np.int64], steps: Floats, at_ms: Floats, rows: Seq
 class Evaluated:
     """The spans of a run's evaluations, by stream; of a stream that tells of none, another's count: it waited for them."""
 
-    def __init__(self, events: Iterable[EventRow] = ()) -> None:
+    def __init__(self, events: Iterable[EventRow]) -> None:
         self._begins: dict[str, list[float]] = {}
         self._ends: dict[str, list[float]] = {}
         for row in events:

@@ -95,10 +95,11 @@ def line_times(steps: Floats, at_ms: Floats) -> Floats:
         return out
     since = _since_first(steps, at_ms, lead)
     ends = _ends(since)
-    unit_s = max(tick_s(at_ms), _shared_s(since[ends]))
+    printed_s = tick_s(at_ms)
+    unit_s = max(printed_s, _shared_s(since[ends]))
     done, clock = steps[lead][ends], (since[ends] - since[ends[0]]) / 1000
     of_end = np.append(np.nan, _over(np.diff(clock), np.diff(done)))
-    coarse = unit_s >= 1.0 or unit_s > tick_s(at_ms)
+    coarse = unit_s >= 1.0 or unit_s > printed_s
     if coarse and clock[-1] < _FEWEST_TICKS * unit_s:
         return out
     if coarse:
