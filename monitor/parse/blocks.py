@@ -25,6 +25,7 @@ from monitor.parse.vocabulary import ITERATION, PART_OF_LOSS
 
 FORMAT = "block"
 # Bars and the dictionaries beside them have a reader of their own, and parts of a report are no reports.
+_USEFUL = frozenset({"time", "rate", "throughput", "loss", "memory", "learning", "left"})
 _NOT_BESIDE = frozenset({"tqdm", "hf-trainer", "loss-only"})
 # A part of a report is not printed further away from its step.
 _BLOCK_LINES = 400
@@ -203,7 +204,7 @@ def _is_ahead(after: _Side, ahead: _Side, closer: int) -> bool:
 def _fill(table: Table, anchors: At, beside: Table, kinds: Sequence[_Kind]) -> None:
     """What stands on other lines is put into the reports that lack it."""
     lacking = [name for name in ("time_s", "throughput", "loss") if np.isnan(getattr(table, name)[anchors]).any()]
-    useful = [kind for kind in kinds if _what(kind) in {"time", "rate", "throughput", "loss", "memory", "learning"}]
+    useful = [kind for kind in kinds if _what(kind) in _USEFUL]
     if not lacking or not useful:
         return
     step = Entry(0, Key("step"), "step")
@@ -214,7 +215,8 @@ def _fill(table: Table, anchors: At, beside: Table, kinds: Sequence[_Kind]) -> N
         if found is None:
             continue
         if np.isnan(table.time_s[place]) and np.isnan(table.clock_s[place]):
-            table.meaning[place] = table.code(found.meaning) if found.time_s else table.meaning[place]
+            if found.time_s or found.meaning == "remaining":
+                table.meaning[place] = table.code(found.meaning)
             for name in ("time_s", "clock_s", "clock_tick_s"):
                 value = getattr(found, name)
                 getattr(table, name)[place] = np.nan if value is None else value

@@ -41,9 +41,10 @@ GATES = (
         "uration:",
         "_iter_s:",
         "_total_s:",
-        "took:",
+        *("took:", "ime_s:", "ime_ms:", "ime':"),
+        *(f"ime {word}:" for word in ("used", "Used", "taken", "Taken", "spent", "Spent")),
     ),
-    *(" --", " ==", " **"),
+    *(" --", " ==", " **", "ETA ", "ETA:"),
     *(
         "raining_iteration",
         "Epoch  ",
@@ -62,7 +63,9 @@ GATES = (
 )
 _LONGEST = 240
 _MOST_PAIRS = 12
-_KEPT = frozenset({"step", "total", "epoch", "rank", "time", "rate", "throughput", "loss", "memory", "learning"})
+_KEPT = frozenset(
+    {"step", "total", "epoch", "rank", "time", "rate", "throughput", "loss", "memory", "learning", "left"}
+)
 
 #: What a logger sets in front: its time, level, module and line, the process of a worker.
 HEAD = re.compile(
@@ -72,6 +75,8 @@ HEAD = re.compile(
     r"|(?:DEBUG|INFO)\b:?|[\w.<>]{1,80}:[\w.<>]{0,60}:\d{1,9}(?=\s)|\w{1,40}\.py:\d{1,9}\b:?|(?:root|__main__):)"
     r"\s{0,9}(?:[-|:>]{1,2}(?=\s))?)+"
 )
+# "--> TIME: 2026-03-04 10:00:00 -- STEP: 25/405 -- GLOBAL_STEP: 1025"
+_TOLD_WHEN = re.compile(r"-*>?\s?TIME: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?= -)")
 _HEADS = frozenset("[(0123456789IDabcdefghijklmnopqrstuvwxyz_")
 _SENTENCE = re.compile(r"[A-Za-z]{2,20} (?:[A-Za-z]{2,20} ){4}")
 # Behind the last number: "(collection: 0.7s, learning 0.1s)", "(0.61)".
@@ -85,11 +90,12 @@ _VALUE = (
     r"(?:\s?(?:/|of)\s?(?P<total>\d[\d,]{0,15}))?(?:\s?(?P<unit>[A-Za-zµμ%][A-Za-zµμ%/ ]{0,24}))?)"
 )
 _NAME = r"(?P<name>[A-Za-z_#][^:=|\t│┃\[\]]{0,60}?)"
-_PAIR = re.compile(rf"{_NAME}[\"']?(?:[:=]|\s->|\s-(?=\s))\s?[\"']?{_VALUE}[\"']?")
+_PAIR = re.compile(rf"{_NAME}[\"']?(?:[:=]|\s->|\s-(?=\s)|(?<=ETA)(?=\s))\s?[\"']?{_VALUE}[\"']?")
 # Two cells of a frame, or aligned by blanks.
 _CELLS = re.compile(rf"{_NAME}:?(?:\s*[|│┃]\s*|\s{{2,40}}|\t)[\"']?{_VALUE}")
 _COUNTED = re.compile(
-    r"(?P<name>[A-Za-z_][A-Za-z_ ]{0,40}?)(?: #|[ #])(?P<value>\d[\d,]{0,15})(?:\s?(?:/|of)\s?(?P<total>\d[\d,]{0,15}))?(?:\s|$)"
+    r"(?P<name>[A-Za-z_][A-Za-z_ ]{0,40}?)(?: #|[ #]| ?\[\s{0,9})(?P<value>\d[\d,]{0,15})"
+    r"(?:\s?(?:/|of)\s?(?P<total>\d[\d,]{0,15}))?(?:\s?\])?(?:\s|$)"
 )
 _AROUND_SIGN = re.compile(r"\s{0,40}(?<![:=])([:=])\s{1,60}")
 # "-- 020 / 2297 --": a count of batches without a name, in a frame.
@@ -146,6 +152,8 @@ def read(text: str) -> list[Reading]:
     bare = text.lstrip()
     if bare[0] in _HEADS and (head := HEAD.match(bare)):
         bare = bare[head.end() :]
+    elif bare[0] == "-":
+        bare = _TOLD_WHEN.sub("", bare, count=1)
     if ")" in bare[-4:]:
         bare = _REMARK.sub("", bare)
     bare = bare.lstrip(_FRAME_LEFT).rstrip(_FRAME_RIGHT)

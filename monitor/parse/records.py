@@ -89,6 +89,8 @@ class Form(NamedTuple):
     """The time that a step waits for its data, which the time of its update is without."""
     ahead: Entry | None
     """A number without a name at the head of the line, or minutes without one, where nothing tells a time."""
+    part: str
+    """The name of the one part of a loss that is told alone: the others may stand on lines of their own."""
 
 
 def form(entries: Sequence[Entry], said: str) -> Form | None:
@@ -157,6 +159,7 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
         next(iter(kinds.get("left", [])), None) if not times or times[0].key.meaning in _EITHER else None,
         next(iter(kinds.get("wait", [])), None) if own and own.key.unit == "update" and own.key.over == 1 else None,
         next(iter(kinds.get("ahead", [])), None) if not times and "left" not in kinds else None,
+        best[0].name if best and not whole and not times and not throughputs else "",
     )
 
 
@@ -286,6 +289,7 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         epoch,
         None,
         counter,
+        form.part,
         left_s=left_s,
         epoch_total=epoch_total if epoch_total is not None and epoch_total >= step else None,
         epochs=epochs,

@@ -47,7 +47,8 @@ class Reading(NamedTuple):
     """The global step that a progress bar prints beside its own count; micro-batches so far, for a trainer that prints
     each of them."""
     bar: str = ""
-    """For progress bars: the description with its numbers masked; bars of one series share it."""
+    """For progress bars: the description with its numbers masked; bars of one series share it. Of a report that tells but one
+    part of the loss the name of that."""
     nested: bool = False
     local_rank: int | None = None
     """The number of the process on its node, where the text names that."""

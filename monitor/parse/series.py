@@ -37,6 +37,8 @@ _FEWEST_REDRAWS = 5
 _FEWEST_SECONDS, _FASTEST_S, _MOST_STEPS = 5.0, 2e-3, 5_000
 # Their head is printed before the step is done.
 _ANNOUNCED = "nemo-rl"
+# Their losses may have names of parts.
+_OF_ANY_NAME = frozenset({"key-value", "learned"})
 
 
 def _fill(table: Table, report: int, more: int) -> None:
@@ -67,7 +69,8 @@ def joined(table: Table, at: At) -> At:
 
 
 def put_together(table: Table, at: At) -> At:
-    """One report for the lines of one step that each tell something else of it: a line for the loss, a line for the time.
+    """One report for the lines of one step that each tell something else of it: a line for the loss, a line for the time, or
+    one for each part of the loss.
 
     Ranks that do not say who they are tell the same things of a step, and stay apart.
     """
@@ -80,20 +83,28 @@ def put_together(table: Table, at: At) -> At:
     told = np.array([~np.isnan(getattr(table, name)[at]) for name in _TOLD])
     tells = np.any(told, axis=0)
     stays = np.ones(len(at), bool)
-    first = 0
+    whole = table.code("")
+    losses = table.bar[at].tolist() if str(table.texts[table.format[at[0]]]) in _OF_ANY_NAME else [whole] * len(at)
+    first, seen = 0, {losses[0]}
     for place, more in enumerate(follows.tolist(), start=1):
+        both = told[:, first] & told[:, place]
+        is_part = losses[place] not in seen and not np.delete(both, _LOSS).any()
         if not more:
-            first = place
-        elif tells[first] and tells[place] and not (told[:, first] & told[:, place]).any():
+            first, seen = place, {losses[place]}
+        elif tells[first] and tells[place] and (is_part or not both.any()):
             if told[0, place]:
                 table.meaning[at[first]] = table.meaning[at[place]]
             _fill(table, int(at[first]), int(at[place]))
+            if both[_LOSS] and whole not in seen:
+                # Of several parts without their sum none is the loss.
+                table.loss[at[first]] = table.loss[at[place]] if losses[place] == whole else np.nan
             told[:, first] |= told[:, place]
+            seen.add(losses[place])
             stays[place] = False
         elif told[_LOSS, first] and not told[_LOSS, place] and table.texts[table.meaning[at[place]]] != "part":
             stays[place] = False  # what followed: an evaluation, a checkpoint
         else:
-            first = place
+            first, seen = place, {losses[place]}
     together: At = at[stays]
     return together
 

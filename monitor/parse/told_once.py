@@ -263,7 +263,10 @@ def _relation(table: Table, bar: At, text: At) -> Relation:
     # Standard output may come behind the bar that was drawn meanwhile.
     block = np.searchsorted(np.unique(before), np.arange(len(bar)))
     drawn_each = len(np.unique(block + 1j * steps)) / (int(block[-1]) + 1)
-    return "same" if blocks > 1 and 0.8 <= each / drawn_each <= 1.25 else "other"
+    # Not every step is drawn, and a count goes on with each of them.
+    done_each = np.maximum.reduceat(steps, np.flatnonzero(np.diff(block, prepend=-1))).mean() if counted else drawn_each
+    as_many = any(0.8 <= each / one <= 1.25 for one in (drawn_each, done_each) if one > 0)
+    return "same" if blocks > 1 and as_many else "other"
 
 
 def _may_be_anything(bar: Bar) -> bool:

@@ -206,5 +206,6 @@ JOINED = _pairs(
     "|iterationtime=iteration time|batchtime=batch time|trainloss=train loss|totalloss=total loss"
     "|avgloss=avg loss|lmloss=lm loss|valloss=val loss|evalloss=eval loss|testloss=test loss"
     "|walltime=wall time|timelapsed=time elapsed|elasped=elapsed|ellapsed=elapsed"
-    "|ud=update duration|ploss=policy loss|timestepsofar=timesteps so far|numupdates=num updates|maxmem=max mem|gpumem=gpu mem"
+    "|ud=update duration|ploss=policy loss|timestepsofar=timesteps so far|numupdates=num updates|nupdates=num updates"
+    "|maxmem=max mem|gpumem=gpu mem|bch=batch|zeit=time|tiempo=time|tempo=time"
 )

@@ -52,7 +52,6 @@ def test_what_a_line_says(text: str, said: list[tuple[str, str, float]]) -> None
         "Saving checkpoint at step 100",
         "best loss: 2.3",
         "loss_scale: 128",
-        "ETA: 85.0s",
         "Epoch time: 35 s",
         "download time: 3 s",
         "In phase 2 the loss: 3 terms",

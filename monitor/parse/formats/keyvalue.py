@@ -76,6 +76,8 @@ _EPOCH_AND = re.compile(
 _NTH_EPOCH = re.compile(r"(?i)(?<![\w.])(?P<epoch>\d{1,6})-epoch\s?[:,]?\s?(?=[(\[]\s?\d{1,9}\s?/)")
 # "step100/174"
 _GLUED = re.compile(r"(?i)(?<![\w/.\\-])(?:step|iter|batch)(?=\d{1,9}\s?/\s?\d)")
+# "Progress: 20 / 93740 [0%], Speed: 0.51 s/iter": what is counted, the rate says.
+_PROGRESS = re.compile(r"\bProgress(?=: \d{1,9} ?/ ?\d{1,9}\b.{0,40}\d ?(?:s/iter|iter/s|s/step|steps?/s)(?!\w))")
 # "Minibatch[1001-2000]", "Minibatch[   1- 500, 12.5%]": told of all of them, at the last.
 _RANGE = re.compile(r"(?<=atch\[)\s*\d{1,9}\s?-\s*(\d{1,9})(?=[\],])")
 # "hr: 1  min: 50  sec: 23" is one clock, of what is not told: its seconds are no time of a step.
@@ -131,6 +133,8 @@ def _pieces(text: str) -> list[str]:
         text = f"{text[: nth.start()]}epoch {nth['epoch']} {text[nth.end() :]}"
     if "/" in text and (glued := _GLUED.search(text)) is not None:
         text = f"{text[: glued.end()]} {text[glued.end() :]}"
+    if "Progress: " in text:
+        text = _PROGRESS.sub("step", text, count=1)
     if "min" in text and (fields := _IN_FIELDS.search(text)) is not None:
         text = text[: fields.start()] + text[fields.end() :]
     if "atch[" in text and "-" in text:
@@ -163,7 +167,7 @@ def _forms(shape: tuple[str, ...]) -> tuple[Form, ...]:
             if key.what == "step" and _is_told(last) and any(entry.key[:2] == key[:2] for entry in last):
                 records.append(_taken_along(last))
                 starts.append(place)
-            records[-1].append(Entry(place, key, gaps[place].name))
+            records[-1].append(Entry(place, key, _name(place, gaps)))
     if len(records) == 1:
         _add_unnamed_step(gaps, records[0])
         if not gaps[0].text.strip() and gaps[1].text[:1] == " " and gaps[1].name and all(e.place for e in records[0]):
@@ -209,7 +213,7 @@ def _key(place: int, gaps: Sequence[Gap]) -> Key | None:
             key = gaps[place - 1].ahead
         elif after.trailing is not None:
             return after.trailing
-        elif unit is not None and unit.what == "duration":
+        elif unit is not None and unit.what == "duration" and not _is_mean_of_part(place, gaps):
             return after.bare(unit)
     if key is not None and key.what == "micro":
         return key
@@ -228,6 +232,19 @@ def _key(place: int, gaps: Sequence[Gap]) -> Key | None:
     if key is not None and key.what == "step" and (before.quoted or _is_location(before, after)):
         return None
     return measured(key, unit)
+
+
+def _is_mean_of_part(place: int, gaps: Sequence[Gap]) -> bool:
+    """Behind the time of a part of the step its mean in parentheses: "Data 0.001s(0.010s)"."""
+    if not place or gaps[place].text[-1:] != "(" or gaps[place].name:
+        return False
+    of = gaps[place - 1]
+    return (of.key is None or of.key.what == "data") and not SUB_TIMERS.isdisjoint(words_of(of.name))
+
+
+def _name(place: int, gaps: Sequence[Gap]) -> str:
+    """The name of the number at ``place``; of "loss at step 7: 2.1" what stands before the step."""
+    return gaps[place].name or (gaps[place - 1].name if place and gaps[place].separates else "")
 
 
 def _unit(place: int, gaps: Sequence[Gap]) -> Key | None:

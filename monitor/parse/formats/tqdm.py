@@ -19,7 +19,7 @@ from monitor.parse.rows import NO_STEP, Meaning, Reading
 
 FORMATS = ("tqdm", "hf-trainer")
 GATES = (
-    *("it/s", "s/it", "it [", "'loss':"),
+    *("it/s", "s/it", "it [", "'loss':", "train_step_timing in s="),
     *("iter/s", "ba/s", "s/ba", "batch/s", "batches/s", "step/s", "s/step", "steps/s", "update/s", "img/s", "s/img"),
 )
 
@@ -42,6 +42,10 @@ _SECONDS_OR_PACE = (
 )
 #: As Logs Insights is asked for them, which needs no clock.
 LINES = (Line("tqdm", _BAR_HEAD + _SECONDS_OR_PACE, meaning="smoothed", one_total=True),)
+# NeMo's newer bars tell the time of the step in place of a rate.
+_TIMED = re.compile(
+    _BAR_HEAD + r"(?P<rate>)(?P<each>)(?P<many>)(?P<rest>[^\]]{0,1000}?\btrain_step_timing in s=[^\]]{0,1000})\]"
+)
 # Past its total a bar loses percentage and picture: "Steps: : 125it [02:39, 1.69it/s, loss=0.02]"; Lightning's, where
 # the length of an epoch is not known: "Epoch 0: |          | 15/? [00:01<?, 10.10it/s, v_num=0]".
 _NO_TOTAL = re.compile(
@@ -92,6 +96,8 @@ _LOCAL = re.compile(r"(?i)(?<![a-z])(?:gpu|cuda|device)[ =:#_]{0,2}(?P<number>\d
 def read(text: str) -> Iterator[Reading]:
     """The redraws of training bars and the losses in ``text``; bars of downloads, evaluations and such are left out."""
     found = _bars(_BAR, text) if "%" in text else []
+    if not found and "train_step_timing" in text:
+        found = _bars(_TIMED, text)
     yield from found
     if "it [" in text or (not found and "[" in text):
         yield from _bars(_NO_TOTAL, text)
@@ -120,7 +126,7 @@ def _bars(pattern: re.Pattern[str], text: str) -> list[Reading]:
         if fast or (bar and _is_other(bar)):
             found.append(NO_STEP)
         else:
-            found.append(_redraw(match, what, bar, count(match["total"]) if pattern is _BAR else None))
+            found.append(_redraw(match, what, bar, count(match["total"]) if pattern is not _NO_TOTAL else None))
     return found
 
 

@@ -1,0 +1,170 @@
+"""Reports that are told in parts: a line a loss, a head and figures below it, a bar and its fields."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from tests.parse.read import parse
+
+PARTS = ("spectral_loss", "adversarial_loss", "loss")
+
+
+def _one_a_line(names: tuple[str, ...], steps: int = 6, ranks: int = 1) -> list[str]:
+    return [
+        f"INFO: (Steps: {100 * step}) train/{name} = {place + 0.01 * step + 1:.4f}."
+        for step in range(1, steps + 1)
+        for _ in range(ranks)
+        for place, name in enumerate(names)
+    ]
+
+
+def test_a_line_for_each_part_of_the_loss_is_one_report() -> None:
+    steps = parse(_one_a_line(PARTS)).steps
+    assert list(steps["step"]) == [100, 200, 300, 400, 500, 600]
+    # The loss is what is called that.
+    assert list(steps["loss"]) == pytest.approx([3.01, 3.02, 3.03, 3.04, 3.05, 3.06])
+
+
+def test_of_several_parts_none_is_the_loss() -> None:
+    steps = parse(_one_a_line(PARTS[:2])).steps
+    assert len(steps) == 6
+    assert steps["loss"].isna().all()
+
+
+def test_ranks_that_do_not_say_who_they_are_stay_apart() -> None:
+    assert len(parse(_one_a_line(PARTS, ranks=2)).steps) == 12
+
+
+def test_the_name_may_stand_before_the_step() -> None:
+    lines = [
+        f"2026-03-04 10:00:{step:02d} INFO     Training average {name} at step {step}: {step + 1:.4f}"
+        for step in range(0, 50, 10)
+        for name in ("positive_sample_loss", "negative_sample_loss", "loss")
+    ]
+    steps = parse(lines).steps
+    assert list(steps["step"]) == [0, 10, 20, 30, 40]
+    assert steps["step_time_s"].dropna().tolist() == [1.0] * 4
+
+
+def _clock(seconds: float) -> str:
+    return str(timedelta(seconds=int(seconds)))
+
+
+HEADED = {
+    "time used": (
+        [
+            line
+            for step in range(1, 9)
+            for line in (
+                f"Epoch [1/10], Step [{step}/500]:",
+                f"Total Loss: {3 - 0.1 * step:.4f}, Mel Loss: 1.2, Duration Loss: 0.5",
+                f"Time Used: {0.62 * step:.3f}s, Estimated Time Remaining: {0.62 * (500 - step):.3f}s.",
+            )
+        ],
+        8,
+        0.62,
+    ),
+    "what is left of the epoch": (
+        [
+            line
+            for batch in range(60)
+            for line in (
+                f"---- [Epoch 0/100, Batch {batch}/60] ----",
+                f"| loss | {3 - 0.01 * batch:.4f} |",
+                f"---- ETA {_clock(5.2 * (60 - batch))}.083828",
+            )
+        ],
+        60,
+        5.2,
+    ),
+    "a head that tells the time of day": (
+        [
+            line
+            for step in range(0, 200, 25)
+            for line in (
+                f"   --> TIME: 2026-03-04 1{_clock(0.51 * step)} -- STEP: {step}/405 -- GLOBAL_STEP: {step + 1000}",
+                f"     | > loss: {2 - 0.001 * step:.4f}  (2.1)",
+                "     | > step_time: 0.51  (0.52)",
+            )
+        ],
+        8,
+        0.51,
+    ),
+    "a pretty-printed dict": (
+        [
+            line
+            for step in range(0, 80, 10)
+            for line in (f"{{'step': {step},", f" 'loss': {3 - 0.01 * step:.4f},", " 'step_time': 0.31}")
+        ],
+        8,
+        0.31,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", HEADED)
+def test_what_stands_below_a_head_is_of_its_step(case: str) -> None:
+    lines, reports, time_s = HEADED[case]
+    steps = parse(lines).steps
+    assert len(steps) == reports
+    assert steps["step_time_s"].median() == pytest.approx(time_s, rel=0.05)
+
+
+LINES = {
+    # The mean in parentheses is of the wait for data.
+    "wait for data": (
+        [
+            f"train: [1][{batch}/400]|Tot: {_clock(0.5 * batch)} |ETA: {_clock(0.5 * (400 - batch))} "
+            f"|loss {3 - 0.001 * batch:.4f} |Data 0.001s(0.010s) |Net 0.500s"
+            for batch in range(0, 400, 10)
+        ],
+        40,
+        0.5,
+    ),
+    "progress": (
+        [f"Progress: {step} / 900 [{step // 9}%], Speed: 0.512 s/iter, ETA 0:00:15" for step in range(20, 400, 20)],
+        19,
+        0.512,
+    ),
+    "a bar without a rate": (
+        [
+            f"Epoch 0: :   {step}%|          | {step}/100 [{_clock(5 * step)}<{_clock(500 - 5 * step)}, v_num=0, "
+            f"reduced_train_loss=2.{step:02d}, global_step={step}.0, train_step_timing in s=5.100]"
+            for step in range(1, 40)
+        ],
+        39,
+        5.1,
+    ),
+    "milliseconds of a batch": (
+        [
+            f"epoch:        1 | nupdates: {step:9d} | lr: 0.1 | runtime: {_clock(0.75 * step)} | bch(ms): 754.10 | smp(ms): 1.23 "
+            f"| crit-fwd(ms): 12.10 | loss: {40 - 0.001 * step:.5f} | train-LER: 80.1"
+            for step in range(1000, 9000, 1000)
+        ],
+        8,
+        0.7541,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LINES)
+def test_figures_beside_others(case: str) -> None:
+    lines, reports, time_s = LINES[case]
+    steps = parse(lines).steps
+    assert len(steps) == reports
+    assert steps["step_time_s"].median() == pytest.approx(time_s, rel=0.05)
+
+
+def test_a_bar_that_draws_some_of_its_steps_and_what_each_epoch_sums_up_are_one_training() -> None:
+    lines = []
+    for epoch in range(1, 5):
+        lines += [
+            f" {step // 5}%|##   |{step}/500[{_clock(0.09 * step)}<{_clock(0.09 * (500 - step))},11.1it/s]"
+            for step in range(5, 501, 5)
+        ]
+        lines.append(f"Epoch {epoch} (global_step {500 * epoch}) finished, time:45.1 seconds.")
+    steps = parse(lines).steps
+    assert len(steps) == 400
+    assert set(steps["format"]) == {"tqdm"}
