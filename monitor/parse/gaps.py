@@ -166,7 +166,7 @@ def _named(name: str) -> tuple[Key | None, Key | None]:
         return None, None
     if match := _AHEAD.fullmatch(name):
         key = _named(match["step"])[0]
-        if key is not None and key.what == "step":
+        if key is not None and key.what in {"step", "epoch"}:
             return key, _named(match["what"])[0]
     if (key := key_of(name)) is not None:
         return key, None

@@ -20,7 +20,7 @@ from monitor.parse.vocabulary import DECORATION, PART_OF_LOSS
 _ARROW = re.compile(r"\s?(?:[-=]>|→)\s?$")
 # A name behind its number, before the field or the line ends: "1200 updates, ".
 _BEHIND = re.compile(r"\s?([^\W\d_]{1,24}(?: [^\W\d_]{1,24})?)\s*(?:[,;|)\]}]|$)")
-_TOTAL = frozenset({"/", "of", "out of", "von", "de", "из"})
+_TOTAL = frozenset({"/", "of", "out of", "over", "von", "de", "из"})
 # "[120]", "#120", "120/5000 |", "120:": a number without a name that may count.
 _UNNAMED = re.compile(r"(?:^|[\[(#|:,;\-=>]|\s)\s*$")
 _LETTER = re.compile(r"[^\W\d_]")

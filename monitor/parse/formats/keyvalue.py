@@ -100,9 +100,10 @@ _LOCATION = re.compile(r"[\w/]+[.:/]\w+:$")
 _TOLD = {"time", "rate", "throughput", "loss"}
 # Between a count and how many there are: "7/120", "1.2k/10k", "7 (of 120)".
 _MAGNITUDE = re.compile(r"[kKMB](?!\w)")
-_OF_ALL = re.compile(r"(?P<many>[kKMB]?)\s*(?:/|\(?(?:out )?of)\s*")
+_OF_ALL = re.compile(r"(?P<many>[kKMB]?)\s*(?:/|\(?(?:out )?of|over)\s*")
 # Where an unnamed fraction has no fewer, it counts steps and the batch named behind it is a size.
 _STEPS_AT_LEAST = 1000
+_FOLDS = 20
 
 
 def read(text: str) -> Iterator[Reading]:
@@ -350,8 +351,9 @@ def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[
             return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=True), epoch_of]
     for place in sorted(fractions) if told else ():
         before = gaps[place].text
-        if place and before.rstrip()[-1:] == "[" and gaps[place + 2].text.lstrip()[:1] in {"]", "("}:
-            return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=True)]
+        if (place or in_epoch) and before.rstrip()[-1:] == "[" and gaps[place + 2].text.lstrip()[:1] in {"]", "("}:
+            # At the head of a line a small one may count folds.
+            return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=True, least_total=0 if place else _FOLDS)]
     for place in sorted(fractions):
         counted = gaps[place + 2].unit
         if counted is not None and counted.what == "setting":
