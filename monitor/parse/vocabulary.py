@@ -98,7 +98,7 @@ STEP_NAMES = {
     **dict.fromkeys(("num updates", "n updates", "total train updates"), GLOBAL_STEP),
     "global step per max steps": GLOBAL_STEP,  # "global_step/max_steps": "10/1000"
     "step": STEP,
-    **dict.fromkeys(("iteration", "iter", "it", "update"), ITERATION),
+    **dict.fromkeys(("iteration", "iter", "it", "update", "g step"), ITERATION),
     **dict.fromkeys(("batch", "minibatch", "mini batch", "step in epoch", "batch in epoch", "iter in epoch"), BATCH),
     **dict.fromkeys(("episode", "episode num", "episode number"), EPISODE),  # beside it steps are its length
     **dict.fromkeys(("steps", "iters", "iterations", "updates"), STEPS),
@@ -122,6 +122,7 @@ TIME_WORDS = word_set("time times duration latency cost elapsed timing timings t
     "wall time",
     "elapsed time",
     "time cost",
+    "cost time",
 }
 # Between such a word and what is counted: "time_this_iter_s", "time for one step".
 OF_ONE = word_set("per this last of for each every one a the in")
@@ -132,6 +133,7 @@ MAYBE_CLOCKS = {
     **dict.fromkeys(("time", "duration", "dur", "latency", "sec", "secs", "second", "seconds"), ANY_TIME),
     **dict.fromkeys(("took", "takes", "in", "done in", "finished in", "completed in", "time taken"), ANY_TIME),
     **dict.fromkeys(("time cost", "cost time", "time used", "used time", "time spent", "timer"), ANY_TIME),
+    **dict.fromkeys(("time consumption", "time consumed", "consumed time", "time use", "use time"), ANY_TIME),
     **dict.fromkeys(
         ("time delta", "delta time", "delta t", "time diff", "diff time", "gpu time", "compute time"), ANY_TIME
     ),

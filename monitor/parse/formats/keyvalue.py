@@ -353,7 +353,9 @@ def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[
         before = gaps[place].text
         if (place or in_epoch) and before.rstrip()[-1:] == "[" and gaps[place + 2].text.lstrip()[:1] in {"]", "("}:
             # At the head of a line a small one may count folds.
-            return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=True, least_total=0 if place else _FOLDS)]
+            return [
+                Entry(place, Key("step", BATCH), total=place + 1, in_epoch=True, least_total=0 if place else _FOLDS)
+            ]
     for place in sorted(fractions):
         counted = gaps[place + 2].unit
         if counted is not None and counted.what == "setting":
