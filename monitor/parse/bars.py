@@ -32,6 +32,8 @@ _FASTEST_S = 1e-3
 # Kernels of one optimizer step alone take longer to launch.
 _TOO_QUICK_S = 2e-4
 _SMALLEST_BATCH = 8
+# Of what says itself that it counts images.
+_FEWEST_IMAGES = 2
 _MOST_COUNTED = 2.0**53
 # So many redraws of a run tell whether its rate is a mean; so many of them must.
 _FEWEST_MEANS, _NEARLY_ALL = 10, 0.95
@@ -291,18 +293,23 @@ def _largest_around(bars: Sequence[tuple[int, int, int]]) -> list[int]:
 
 def count_batches(table: Table, at: At) -> None:
     """Counts a bar over samples by its batches: of each redraw but the last the count is a multiple of the batch's size, and
-    no optimizer step is as quick as one of what it counts.
+    it says that it counts images, or no optimizer step is as quick as one of what it counts.
     """
     counts, totals = table.step[at], table.total[at]
     inner = counts[(counts > 0) & (counts != totals) & (counts < _MOST_COUNTED)]
-    times = table.time_s[at]
-    if len(np.unique(inner)) < _FEWEST_MEANS or np.isnan(times).all() or np.nanmedian(times) >= _TOO_QUICK_S:
+    of_images = bool((table.throughput_unit[at] == table.code("images/s")).any())
+    with np.errstate(divide="ignore"):
+        times = 1.0 / table.throughput[at] if of_images else table.time_s[at]
+    if len(np.unique(inner)) < _FEWEST_MEANS or np.isnan(times).all():
+        return
+    if not of_images and np.nanmedian(times) >= _TOO_QUICK_S:
         return
     size = int(np.gcd.reduce(inner.astype(np.int64)))
-    if size >= _SMALLEST_BATCH:
+    if size >= (_FEWEST_IMAGES if of_images else _SMALLEST_BATCH):
         table.step[at], table.total[at] = np.ceil(counts / size), np.ceil(totals / size)
         table.time_s[at] = times * size
-        table.throughput[at] = table.throughput[at] / size
+        if not of_images:
+            table.throughput[at] = table.throughput[at] / size
 
 
 def renumbered(table: Table, at: At) -> At:

@@ -16,7 +16,7 @@ from monitor.parse.columns import Floats, last_digit
 # A difference of whole seconds is off by up to one second; over this many ticks that is 10 %.
 _TICKS = 10
 # A pause is so many times as long as it usually is from one reading to the next.
-_PAUSE = 5.0
+_PAUSE = 4.0
 # A clock never falls; fewer reports than this could rise by chance, and must then grow like a clock too.
 _SURELY_A_CLOCK = 12
 _RISES_OF_A_TICKING_CLOCK = 4

@@ -42,6 +42,8 @@ _FEWEST_UNNAMED = 8
 _EACH_EPOCH = 3
 # What is counted one by one beside a figure, and has no name, may be epochs where there are fewer.
 _MORE_THAN_EPOCHS = 300
+# A count that moves on by more than so many between two losses: these are not of each step.
+_SEVERAL = 1.5
 # Beyond it a number without a name is a time or an identity.
 _LARGEST_UNNAMED = 1e8
 _MOST_GROWTH_UNNAMED = 10_000
@@ -176,12 +178,28 @@ def _uncounted(all_found: Sequence[Found], writers: Sequence[Writer], epochs: in
         loss = found.numbers[:, plan.losses[0]]
         if not np.isnan(found.numbers[:, others]).all() or not moves(loss) or (loss == np.floor(loss)).all():
             continue
+        if any(_counts_several(other, found) for other in all_found if other is not found):
+            return None
         number = np.ones(len(found.line))
         for own in _each(found.writer.astype(np.int64)):
             number[own] = np.arange(1, len(own) + 1)
         counted = found._replace(numbers=np.column_stack([found.numbers, number]))
         return _learned([Member(counted, plan, Counter(found.numbers.shape[1], w.STEP, "", -1))], writers)
     return None
+
+
+def _counts_several(other: Found, losses: Found) -> bool:
+    """Lines between the losses name a count that moves on by several from one loss to the next."""
+    for place, before in enumerate(other.shape[:-1]):
+        if w.counter(w.words(before)[-1:]) not in {w.STEP, w.BATCH}:
+            continue
+        for who in np.unique(other.writer):
+            told, own = other.writer == who, losses.line[losses.writer == who]
+            moved, between = np.diff(other.numbers[told, place]), np.diff(np.searchsorted(own, other.line[told]))
+            on = (moved > 0) & (between > 0)
+            if on.sum() >= _FEWEST and float(np.median(moved[on] / between[on])) > _SEVERAL:
+                return True
+    return False
 
 
 def _stays(writer: NDArray[np.int32], epoch: Floats) -> bool:

@@ -44,7 +44,7 @@ GATES = (
         *("took:", "ime_s:", "ime_ms:", "ime':"),
         *(f"ime {word}:" for word in ("used", "Used", "taken", "Taken", "spent", "Spent")),
     ),
-    *(" --", " ==", " **", "ETA ", "ETA:"),
+    *(" --", " ==", " **", "ETA ", "ETA:", "atchs)", "atches"),
     *(
         "raining_iteration",
         "Epoch  ",
@@ -102,6 +102,11 @@ _AROUND_SIGN = re.compile(r"\s{0,40}(?<![:=])([:=])\s{1,60}")
 _FRAMED = re.compile(
     r"\s*(?:-{2,}|={2,}|\*{2,})\s*(?P<value>\d{1,9})\s?/\s?(?P<total>\d{1,9})\s*(?:-{2,}|={2,}|\*{2,})\s*"
 )
+# "100/1718 (batchs) completed!"
+_DONE = re.compile(
+    r"\W{0,9}(?P<value>\d{1,9})\s?(?:/|of)\s?(?P<total>\d{1,9})\s?\(?(?:batch(?:es|s)?|iterations|iters|steps)\)?"
+    r"(?: (?:are |were )?(?:completed|done|finished|trained))?\W{0,9}"
+)
 _BETWEEN = re.compile(r"\s*(?:\|\|?|[;│┃]|,(?=[\sA-Za-z_])|\t|\s{2,})\s*|\s--?\s(?=[A-Za-z])")
 
 _ONE_STEP = Key("time", v.OF_ONE_STEP, 0.0, "step", "step")
@@ -143,7 +148,7 @@ def read(text: str) -> list[Reading]:
     """The pieces in ``text``, in order; none where anything else stands in it."""
     if len(text) > _LONGEST:
         return []
-    if framed := _FRAMED.fullmatch(text):
+    if framed := _FRAMED.fullmatch(text) or _DONE.fullmatch(text):
         value, total = count(framed["value"]), count(framed["total"])
         return [] if value is None else [Reading(FORMAT, None, total, clock_s=value, bar="batch" + _UNIT)]
     bare = text.rstrip(_FRAME_RIGHT + ")")

@@ -372,8 +372,9 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
             if value > 0 and (time_s := duration_s(1.0 / value)) is not None:
                 rate, meaning = value, key.meaning
         else:
-            if key.meaning in _EITHER and (key.factor or 1.0) == 1.0 and "." not in str(printed):
-                whole_s = 1.0
+            if key.meaning in _EITHER and (key.factor == 0.0 or key.factor >= 1.0):
+                digit_s = (key.factor or 1.0) / 10 ** len(str(printed).partition(".")[2])
+                whole_s = digit_s if digit_s >= 1.0 else 0.0
             if (seconds := duration_s(value * (key.factor or 1.0) / _many(entry, values))) is not None:
                 return seconds, key.meaning, None, None, whole_s
     if time_s is None and of_day_s is not None:

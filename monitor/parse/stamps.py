@@ -52,7 +52,7 @@ _FIELD = re.compile(
 # At a line's end it is the line's where it is called so: "Loss=0.009 Time=07:29:40".
 _AT_END = re.compile(rf"\b[Tt]ime(?:stamp)?[=:]\s?{_CLOCK}\s*$")
 # In a table it may have the last column.
-_LAST_FIELD = re.compile(rf"[,;|\t]\s?{_USUAL.pattern}Z?\s*\|?\s*$")
+_LAST_FIELD = re.compile(rf"(?:[,;|\t]\s?|(?<=\d) ){_USUAL.pattern}Z?\s*\|?\s*$")
 # In the form that folders of runs are named in.
 _COMPACT = re.compile(r"(20\d\d)([01]\d)([0-3]\d)[T_-]([0-2]\d)([0-5]\d)([0-5]\d)(?:[.,](\d{1,9}))?(?![\d])")
 _UNIX = re.compile(r"1\d{12}|1\d{9}(?:\.\d{1,9})?")

@@ -381,6 +381,8 @@ def printed_times(
     ):
         # It did not stand at nothing where the counter began.
         clock = clock - clock[0]
+    if _once_an_epoch(table, at) and steps[0] > 1 and (clock > 0).all() and clocks.are_alike(clock):
+        return clock / table.step[at], table.code("running-mean")
     if clocks.is_told_anew(clock):
         # "0:00:04.250", of each report
         times, clock, meaning = np.where(np.isnan(times), clock, times), np.full(len(at), np.nan), "either"

@@ -168,3 +168,77 @@ def test_a_bar_that_draws_some_of_its_steps_and_what_each_epoch_sums_up_are_one_
     steps = parse(lines).steps
     assert len(steps) == 400
     assert set(steps["format"]) == {"tqdm"}
+
+
+def test_one_bar_an_epoch_tells_the_mean_of_its_steps() -> None:
+    lines = [
+        f"Epoch {epoch} |   Training | Elapsed Time: 0:45:{15 + epoch} | Steps: 3533 | Loss: {6 - 0.1 * epoch:.4f}"
+        for epoch in range(6)
+    ]
+    steps = parse(lines).steps
+    assert len(steps) == 6
+    assert steps["step_time_s"].median() == pytest.approx(2717.5 / 3533)
+
+
+def test_minutes_in_tenths_are_a_coarse_clock() -> None:
+    lines = [
+        f"[it {it:04d}] step={1024 * it} | EpRew=0.{it % 10} | PiLoss={0.02 + 0.0001 * (it % 7):.4f} | time={3.8 * it / 60:.1f}m"
+        for it in range(1, 400)
+    ]
+    steps = parse(lines).steps
+    assert steps["step_time_s"].median() == pytest.approx(3.8 / 1024, rel=0.05)
+
+
+def test_a_bar_over_images_counts_its_batches() -> None:
+    text = "\r".join(
+        f"Epoch 1:  {images // 600:2d}%|#    | {images}/60000 [00:{images // 6000:02d}<00:10, {6400 + images % 7}.0img/s, "
+        "loss=0.51]"
+        for images in range(128, 60000, 128)
+    )
+    steps = parse([text]).steps
+    assert steps["step"].max() == 468
+    assert steps["total"].dropna().unique().tolist() == [469]
+    assert steps["step_time_s"].median() == pytest.approx(0.02, rel=0.01)
+
+
+def test_batches_that_are_done_head_a_block() -> None:
+    lines = [
+        line
+        for done in range(100, 1700, 100)
+        for line in (
+            "-----------train loss & acc-----------",
+            f"{done}/1718 (batchs) completed!",
+            f"train mean loss: {2.3 - 0.0003 * done:.6f}",
+            f"train accuracy: {0.0001 * done:.6f}",
+        )
+    ]
+    steps = parse(lines).steps
+    assert list(steps["step"]) == list(range(100, 1700, 100))
+    assert steps["loss"].notna().all()
+
+
+def test_losses_of_every_so_many_steps_are_no_steps() -> None:
+    lines = [
+        line
+        for batch in range(10, 400, 10)
+        for line in (
+            f"2026-03-04 10:{batch // 60:02d}:{batch % 60:02d} | __main__:train:35 - loss: {1 / batch:.4f}",
+            f"2026-03-04 10:{batch // 60:02d}:{batch % 60:02d} | __main__:train:41 - corrcoef: 0.7 in batch: {batch}, save model",
+        )
+    ]
+    assert parse(lines).steps.empty
+    alone = [line for line in lines if "loss" in line]
+    assert len(parse(alone).steps) == len(alone)
+
+
+def test_what_an_evaluation_takes_is_not_spread_over_the_steps_behind_it() -> None:
+    """Of a clock of whole seconds several readings make a step's time."""
+    elapsed, lines = 0.0, []
+    for iteration in range(1, 200):
+        elapsed += 4.2 + (22.0 if iteration % 5 == 0 else 0.0)
+        lines += [
+            f"|   iterations   | {iteration} |",
+            f"|   time_elapsed | {int(elapsed)} |",
+            "|   loss         | 0.31 |",
+        ]
+    assert parse(lines).steps["step_time_s"].median() == pytest.approx(4.2, rel=0.08)
