@@ -104,9 +104,9 @@ def key_of(name: str) -> Key | None:
         return Key("loss", v.PART_OF_LOSS)
     if key is None and name[:2] == "l_":
         return key_of(f"{name[2:]} loss")  # "l_g_pix"
-    if key is None and "/" in name:
-        # "throughput/device/tokens_per_second": what stands before the last slashes is a path.
-        folder, _, rest = name.partition("/")
+    if key is None and (mark := "/" if "/" in name else "." if "." in name else ""):
+        # "throughput/device/tokens_per_second", "runtime.steptime": what stands before the last slashes is a path.
+        folder, _, rest = name.partition(mark)
         inner = key_of(rest)
         return inner if inner is not None and _may_stand_in(words_of(folder), inner) else None
     return key

@@ -76,7 +76,7 @@ def test_what_is_not_asked_for() -> None:
     asked_for = {said.format for family in families() for said in ways_to_say(family)}
     assert {name for family in families() for name in family.formats} - asked_for == {
         *("composer", "litgpt", "mindspore", "nemo-rl", "olmo", "xgboost", "dgl-ke", "keras-rl", "cyclegan", "mappo"),
-        *("a2c-ppo", "faster-rcnn"),
+        *("a2c-ppo", "faster-rcnn", "biggan"),
         *("deepmd", "marian", "tf-estimator", "trax", "stylegan"),
         *("basicsr", "nanotron", "nerfstudio", "paddle", "tqdm-loggable", "xlm"),
         *("loss-only", "sagemaker-builtin-throughput"),

@@ -242,3 +242,26 @@ def test_what_an_evaluation_takes_is_not_spread_over_the_steps_behind_it() -> No
             "|   loss         | 0.31 |",
         ]
     assert parse(lines).steps["step_time_s"].median() == pytest.approx(4.2, rel=0.08)
+
+
+@pytest.mark.parametrize(
+    ("line", "time_s"),
+    [
+        ("Step {step}   Loss: 2.{step}   EER: 0.41   Step time:  mean:   512ms  std:    12ms", 0.512),
+        (
+            "runtime.step={step}, runtime.steptime=0.51, runtime.prep_time=0.2, loss.cls_loss=1.{step}, misc.lr=0.0002",
+            0.51,
+        ),
+        ("epoch: 0, batch: {step}, batch cost time: 2.31s, train loss: 1.{step}", 2.31),
+        ("Epoch is [1/600], mini-batch is [{step}/410], time consumption is 0.412, batch_loss is 2.{step}", 0.412),
+        ("[{step}/251] running loss of epoch 0 is 2.{step}", None),
+        ("Epoch: 1 Batch: {step} over 347 Loss: 2.{step}", None),
+    ],
+)
+def test_names_of_home_made_loops(line: str, time_s: float | None) -> None:
+    steps = parse([line.format(step=step) for step in range(20, 60)]).steps
+    assert list(steps["step"]) == list(range(20, 60))
+    if time_s is None:
+        assert steps["step_time_s"].isna().all()
+    else:
+        assert steps["step_time_s"].median() == pytest.approx(time_s)
