@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -210,16 +209,6 @@ def test_an_update_waits_for_its_data_too_where_both_are_told() -> None:
     assert list(_read(lines)["step_time_s"]) == [pytest.approx(0.3)] * 5
 
 
-def test_a_bar_whose_every_count_is_told_as_an_epoch_counts_epochs() -> None:
-    lines = []
-    for number in range(1, 12):
-        lines += [
-            f" {5 * number}%|█  | {number}/20 [{number:02}:00<19:00, 60.10s/it]",
-            f"Epoch {number}: train loss 0.{40 - number}",
-        ]
-    assert not _read(lines)["step_time_s"].notna().any()
-
-
 def test_updates_of_the_whole_training_come_before_those_since_the_last_report() -> None:
     lines = [
         f"[ time:{21.0 * number:.1f}s exs:{300 * number} ] {{'loss': 4.{number}, 'updates': {20 + number % 2}, "
@@ -244,64 +233,6 @@ def test_an_epoch_of_rollouts_is_a_step_where_else_the_environment_counts() -> N
     steps = _read(lines)
     assert list(steps["step"]) == list(range(12))
     assert steps["step_time_s"].median() == pytest.approx(12.5)
-
-
-def _hms(seconds: float) -> str:
-    return f"{int(seconds) // 3600}:{int(seconds) % 3600 // 60:02}:{int(seconds) % 60:02}"
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("step {step}/4000 | loss 2.5 | lr 1e-4 | eta {hms}", 0.75),
-        ("iter {step}/4000, loss 2.5, time left: {minutes:.2f} min", 0.75),
-        ('{{"step": {step}, "total_steps": 4000, "loss": 2.5, "eta_seconds": {left}}}', 0.75),
-        ("[{step}/4000] xent=2.{step} eta={hms}", 0.75),
-        # A clock tells more than an estimate, and so does any time that is printed.
-        ("{at} step {step}/4000 loss 2.5 eta {hms}", 0.6),
-        ("step {step}/4000 loss 2.5 0.7 s/step eta {hms}", 0.7),
-        # Of all epochs: not what is left of this counter.
-        ("epoch 1/9 step {step}/4000 loss 2.5 eta {more}", None),
-        ("step {step}/4000 loss 2.5 eta {more}", None),
-    ],
-)
-def test_what_is_left_of_a_run_tells_its_steps_where_it_comes_down_to_nothing_with_them(
-    line: str, expected: float | None
-) -> None:
-    lines = [
-        line.format(
-            step=step,
-            left=(left := 0.75 * (4000 - step)),
-            hms=_hms(left),
-            minutes=left / 60,
-            more=_hms(left + 24_000),
-            at=_at(0.6 * step),
-        )
-        for step in range(100, 1500, 100)
-    ]
-    times = _read(lines)["step_time_s"]
-    assert len(times) == 14
-    assert times.median() == pytest.approx(expected, rel=0.01) if expected else times.isna().all()
-
-
-def test_a_bar_that_runs_in_few_of_the_epochs_is_no_training() -> None:
-    lines = []
-    for epoch in range(1, 13):
-        lines += [f"===> Epoch: {epoch} Time: 19.33 Train Loss: 0.0{40 - epoch} lr: 0.0003"]
-        if epoch == 6:
-            lines += [f" {2 * count}%|█  | {count}/50 [{count:02}:40<19:00, 40.10s/it]" for count in range(1, 30)]
-    assert not _read(lines)["step_time_s"].notna().any()
-
-
-def test_a_bar_of_ones_own_with_a_loss_is_a_report_and_others_are_not() -> None:
-    lines = [
-        f"{word} [=====>     ] {number}.5% {1000 * number}/58000 | 4.50 it/s | ETA: 900 s{loss}"
-        for word, loss in (("Tokenizing", ""), ("Training", " | loss=2.{number}"))
-        for number in range(1, 12)
-    ]
-    steps = _read(line.replace("{number}", str(place)) for place, line in enumerate(lines))
-    assert len(steps) == 11
-    assert steps["step_time_s"].median() == pytest.approx(1 / 4.5)
 
 
 def test_seconds_behind_tps_are_a_step_s() -> None:
@@ -354,22 +285,6 @@ def test_a_clock_of_the_run_goes_on_where_a_counter_begins_again() -> None:
     assert _read(lines)["step_time_s"].median() == pytest.approx(0.05, rel=0.02)
 
 
-def test_a_bar_of_signs_beside_a_step_and_a_loss_is_a_report() -> None:
-    signs = ["[>-----]", "[=>----]", "[==>---]", "[===>--]", "[====>-]", "[=====>]"]
-    found = _read(
-        [f"Global step: {5 * n} - {bar} {n}% - loss: 1.{n} - 900.1 sample/sec" for n, bar in enumerate(signs)]
-    )
-    assert found["step"].tolist() == [0, 5, 10, 15, 20, 25]
-
-
-def test_a_bar_of_signs_with_a_loss_of_both_kinds_is_a_report() -> None:
-    lines = [
-        f"Training [===      ] 8.{n}% {500 * n}/58000 | 4.00 it/s | ETA: 900 s | loss=2.{n} | validation_loss=2.5"
-        for n in range(1, 9)
-    ]
-    assert list(_read(lines)["step_time_s"]) == [0.25] * 8
-
-
 def test_the_time_that_a_callback_adds_to_a_trainer_s_losses_is_a_step_s() -> None:
     lines = [f"{{'loss': 2.{n}, 'learning_rate': 1e-05, 'epoch': 0.0{n}, 'iter_time': 12.{n}}}" for n in range(1, 9)]
     assert _read(lines)["step_time_s"].median() == pytest.approx(12.45)
@@ -403,12 +318,6 @@ def test_clocks_of_two_programs_in_one_file_are_no_times_of_steps() -> None:
     assert steps["step_time_s"].isna().all()
 
 
-def test_what_only_falls_is_left_of_a_run() -> None:
-    steps = parse([f"Iter: {n}50, loss: 0.65 elapsed: 0:02:{50 - 5 * n:02d}" for n in range(1, 9)]).steps
-    assert len(steps) == 8
-    assert steps["step_time_s"].isna().all()
-
-
 @pytest.mark.parametrize(
     ("ahead", "each"),
     [
@@ -430,16 +339,6 @@ def test_whole_seconds_in_front_are_a_clock_where_they_tick(ahead: Callable[[int
         assert set(found["kind"][found["step_time_s"].notna()]) == {"cumulative"}
 
 
-def test_a_bar_between_how_an_epoch_was_trained_and_how_it_was_evaluated_is_no_training() -> None:
-    bar = ["".join(f"\r{100 * n // 40:3}%|##  | {n}/40 [00:{n // 10:02}<00:01, 10.0it/s]" for n in range(1, 41))]
-    trained = [f"Epoch {epoch}, Train Loss: 0.{9 - epoch}" for epoch in range(1, 6)]
-    evaluated = [f"Epoch {epoch}, Val Loss: 0.{9 - epoch}5" for epoch in range(1, 6)]
-    log = [line for one, other in zip(trained, evaluated, strict=True) for line in (one, *bar, other)]
-    assert parse(log).steps.empty
-    log = [line for one, other in zip(trained, evaluated, strict=True) for line in (*bar, one, other)]
-    assert len(parse(log).steps) == 200
-
-
 def test_a_pause_is_not_spread_over_the_steps_behind_it_by_a_clock_of_whole_seconds() -> None:
     seconds = [step // 5 + 54 * (step // 100) for step in range(1, 400)]
     found = parse(
@@ -451,15 +350,6 @@ def test_a_pause_is_not_spread_over_the_steps_behind_it_by_a_clock_of_whole_seco
     assert found["step"].tolist() == list(range(1, 400))
     assert found["step_time_s"].median() == pytest.approx(0.2, rel=0.05)
     assert (found["step_time_s"] > 1).sum() == 3
-
-
-def test_a_bar_of_one_batch_runs_once_an_epoch() -> None:
-    bar = [
-        f"Training: {100 * n:3}%|##| {n}/1 [00:00<00:00,  {rate}it/s, loss=1.{n}]" for n, rate in ((0, "?"), (1, 4.0))
-    ]
-    found = parse([*bar, bar[1], "Evaluating: 100%|##| 1/1 [00:00<00:00,  5.13it/s]"] * 6).steps
-    assert found["step"].tolist() == [1] * 6
-    assert found["segment"].tolist() == list(range(6))
 
 
 def test_the_clock_of_the_lines_tells_more_than_whole_seconds_in_front() -> None:
@@ -521,56 +411,6 @@ def test_minutes_without_a_name_are_a_clock_where_they_go_on(
     times = steps["step_time_s"]
     assert len(times) == 29
     assert times.isna().all() if each is None else times.median() == pytest.approx(each)
-
-
-def test_a_bar_that_names_the_epoch_of_each_of_its_counts_is_over_epochs() -> None:
-    bar = "Epoch {epoch} /250 Per epoch 1026:   0%|          | {done}/250 [{s:02}:37<10:52:28, 157.22s/it]"
-    run = [bar.format(epoch=done + 1, done=done, s=2 * done) for done in range(12)]
-    assert _read([*run, *run]).empty
-
-
-def test_a_bar_over_prompts_is_no_training_whatever_the_log_speaks_of() -> None:
-    bar = [f"  1%|▏         | {62 * n}/86745 [00:0{n}<03:15, 444.18it/s]" for n in range(1, 9)]
-    assert _read(["Loading the trained model", "Loaded 86745 prompts", *bar, *bar]).empty
-
-
-@pytest.mark.parametrize("first", [0, 1])
-@pytest.mark.parametrize("of_run", [True, False])
-def test_what_is_left_beside_an_epoch_and_a_batch_tells_a_step(first: int, of_run: bool) -> None:
-    """Of the run, or of the epoch; worked out from the last step alone, it scatters."""
-    rng, lines = np.random.default_rng(7), []
-    for epoch in range(3):
-        for batch in range(100):
-            to_do = 20 * 100 - 100 * epoch - batch if of_run else 100 - batch
-            left = timedelta(seconds=float(to_do * rng.uniform(0.25, 0.35)))
-            lines.append(
-                f"[Epoch {epoch + first}/20] [Batch {batch}/100] [D loss: 0.{rng.integers(100, 999)}] ETA: {left}"
-            )
-    found = parse(lines).steps
-    assert list(found["step"]) == 3 * list(range(100))
-    assert found["step_time_s"].median() == pytest.approx(0.3, rel=0.1)
-
-
-@pytest.mark.parametrize("first", [0, 1])
-def test_what_is_left_in_the_last_epoch_is_of_its_steps(first: int) -> None:
-    rng = np.random.default_rng(7)
-    lines = [
-        f"[Epoch {epoch + first}/3] [Batch {batch}/100] [D loss: 0.{rng.integers(100, 999)}] ETA: {timedelta(seconds=left)}"
-        for epoch in range(3)
-        for batch in range(100)
-        for left in [float((3 * 100 - 100 * epoch - batch) * rng.uniform(0.29, 0.31))]
-    ]
-    assert parse(lines).steps["step_time_s"].iloc[200:].median() == pytest.approx(0.3, rel=0.03)
-
-
-def test_what_is_left_of_something_else_tells_no_step() -> None:
-    rng = np.random.default_rng(7)
-    lines = [
-        f"[Epoch {epoch}/20] [Batch {batch}/100] [D loss: 0.{rng.integers(100, 999)}] ETA: {timedelta(seconds=float(left))}"
-        for epoch in range(3)
-        for batch, left in enumerate(rng.lognormal(5, 2, 100))
-    ]
-    assert parse(lines).steps["step_time_s"].isna().all()
 
 
 def test_a_clock_that_goes_on_over_epochs_tells_nothing_of_their_first_reports() -> None:
