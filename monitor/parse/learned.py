@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -190,8 +191,10 @@ def _uncounted(all_found: Sequence[Found], writers: Sequence[Writer], epochs: in
 
 def _counts_several(other: Found, losses: Found) -> bool:
     """Lines between the losses name a count that moves on by several from one loss to the next."""
-    for place, before in enumerate(other.shape[:-1]):
-        if w.counter(w.words(before)[-1:]) not in {w.STEP, w.BATCH}:
+    for place, (before, behind) in enumerate(pairwise(other.shape)):
+        # "batch: 100", "for 100 training generator step:"
+        names = w.words(before)[-1:], w.words(behind.partition(":")[0])[-1:]
+        if {w.counter(name) for name in names}.isdisjoint({w.STEP, w.BATCH}):
             continue
         for who in np.unique(other.writer):
             told, own = other.writer == who, losses.line[losses.writer == who]

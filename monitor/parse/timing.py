@@ -30,6 +30,7 @@ WARM_UP_MOST = 20
 _LONG_MEANS = frozenset({"running-mean", "smoothed"})
 _MEANS = frozenset({"interval", "running-mean", "smoothed", "either"})
 _OPEN = frozenset({"either", "stopwatch"})
+_LONG_S = 60.0
 _PRINTED = frozenset({"step", "interval"})
 UNSURE = ("unnamed", "bare")
 """Numbers without a name that may be a clock."""
@@ -116,9 +117,10 @@ class Reports:
         if not any((self.table.epoch[at] == 0).any() for at in parts):
             for at in parts:  # epochs are counted from 1
                 self.table.epochs[at] += 1
-        # Times that are no step's, nor a clock's that anything is counted by.
+        # Times that are no step's, nor a clock's that anything is counted by; of one report alone minutes may be all that passed.
         goes_on = any((np.diff(_counted(self.table, at)) > 0).any() for at in parts)
-        untold = not goes_on and not clocks.are_alike(whole)
+        alone = len(whole) == 1 and bool(self.table.step[parts[0]][0] > 1 and whole[0] > _LONG_S)
+        untold = not goes_on and (alone or not clocks.are_alike(whole))
         between = _between_means(self.table, parts)
         segment = 0
         for turn, at in enumerate(parts):

@@ -131,7 +131,7 @@ TIMES_BY_UNIT = {"t": 30, "time step": 10, "timestep": 10}
 # Alone they are a step's time or a clock: the series decides. Seconds unless a unit says otherwise.
 MAYBE_CLOCKS = {
     **dict.fromkeys(("time", "duration", "dur", "latency", "sec", "secs", "second", "seconds", "ms"), ANY_TIME),
-    **dict.fromkeys(("took", "takes", "in", "done in", "finished in", "completed in", "time taken"), ANY_TIME),
+    **dict.fromkeys(("took", "takes", "spent", "in", "done in", "finished in", "completed in", "time taken"), ANY_TIME),
     **dict.fromkeys(("time cost", "cost time", "time used", "used time", "time spent", "timer"), ANY_TIME),
     **dict.fromkeys(("time consumption", "time consumed", "consumed time", "time use", "use time"), ANY_TIME),
     **dict.fromkeys(

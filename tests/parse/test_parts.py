@@ -265,3 +265,28 @@ def test_names_of_home_made_loops(line: str, time_s: float | None) -> None:
         assert steps["step_time_s"].isna().all()
     else:
         assert steps["step_time_s"].median() == pytest.approx(time_s)
+
+
+def test_a_count_may_stand_before_its_name() -> None:
+    lines = [
+        line
+        for step in range(100, 2000, 100)
+        for line in (f"seconds for {step} training generator step: 0.09{step % 7}", f"loss: {1 / step:.6f}")
+    ]
+    assert parse(lines).steps.empty
+
+
+def test_of_the_only_report_minutes_may_be_all_that_passed() -> None:
+    steps = parse(
+        ["statistics: {'steps': 500, 'elapsed_seconds': 1724.71, 'tokens': 255500, 'final_loss': 0.21}"]
+    ).steps
+    assert steps["step_time_s"].isna().all()
+    assert parse(["step 500 | loss 0.21 | 1.25s"]).steps["step_time_s"].tolist() == [1.25]
+
+
+def test_what_is_spent_since_the_last_report_is_of_all_its_steps() -> None:
+    lines = [
+        f"epoch: 1, iter: {step}, lr=0.1, spent {0.2 if not step else 20 + step % 3:.2f} s, tr_loss: 2.{step:03d}"
+        for step in range(0, 900, 100)
+    ]
+    assert parse(lines).steps["step_time_s"].median() == pytest.approx(0.21, rel=0.05)
