@@ -199,6 +199,8 @@ class ReadLine:
     """Its number in the stream, from 1; below 1 where the stream's head was not read."""
     text: str
     step: int | None = None
+    step_printed: bool = True
+    """Not so where the samples of a bar were counted as batches, or the steps of epochs as those of the run."""
     step_time_s: float | None = None
     kind: str = ""
     steps_since: int | None = None

@@ -29,7 +29,7 @@ from monitor.parse.line_shapes import HEX, MOST_PLANS, TABULAR, LineShapes, Shap
 from monitor.parse.page_pieces import pieces_of
 from monitor.parse.plan_events import Told
 from monitor.parse.plans import Plan
-from monitor.parse.rows import EventRow, Reading
+from monitor.parse.rows import BARS, EventRow, Reading
 from monitor.parse.stamps import written_at_ms
 from monitor.parse.table import Place, Rows
 from monitor.parse.verified import MOST_RUNS, classes
@@ -43,6 +43,7 @@ _LOOKED_AT, _MOST_HELD = 500, 32
 _FEW = 8
 # In place of the time that a source has of a line.
 _WRITTEN_MS = -1
+_STEP = NUMBERS.index("step")
 
 
 def read_page(
@@ -273,8 +274,9 @@ class _PageRows:
             into = self.rows.beside if beside else self.rows
             found |= {"line": line + self.page.first_line, "part": self.pieces.part[at]}
             into.add_columns(self.page.stream, self.page.node, len(at), found)
-            for _, output, own, _ in () if beside else of:
+            for _, output, every, column in () if beside else of:
                 kind = output.texts[1], output.texts[4]
+                own = every[column[:, _STEP] != 0] if kind[0] in BARS else every
                 for place in np.unique(self.pieces.line[own], return_index=True)[1][:EACH].tolist():
                     where, part = self._where(int(own[place]))
                     if self.examples.wants(kind, where, part):
@@ -364,7 +366,9 @@ class _PageRows:
                 beside += [((*where, *writer), reading) for writer, reading in known.beside]
                 for writer, reading in known.steps:
                     steps.append(((*where, *writer), reading))
-                    self.examples.offer((reading.format, reading.bar), (page.stream, where[0]), part, fragment.text)
+                    if reading.step or reading.format not in BARS:
+                        kind = reading.format, reading.bar
+                        self.examples.offer(kind, (page.stream, where[0]), part, fragment.text)
                 if known.events:
                     self._add_event(fragment, each, part - first, known.events)
         if beside:

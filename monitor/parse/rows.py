@@ -20,6 +20,10 @@ Meaning = Literal[
 ]  # fmt: skip
 
 
+#: Formats of bars that are drawn over again and again; one at 0 is no report.
+BARS = frozenset({"tqdm"})
+
+
 class Reading(NamedTuple):
     """One report as a recognizer reads it. Times are seconds whatever was printed; None is what the text lacks."""
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from monitor.model import LogPage
 from monitor.parse.columns import Floats
 from monitor.parse.envelope import fragments
+from monitor.parse.rows import BARS
 from monitor.parse.stamps import stamp, unnamed_ms
 from monitor.parse.stranger_lines import Shape, is_bar, split, worth_a_look
 from monitor.parse.stranger_plan import plan_of
@@ -37,7 +38,6 @@ _MOST_LOTS = 8
 # So many bytes of lines are put by.
 _MOST_WAITING = 8 << 20
 _DIGITS = re.compile(rb"\d+")
-_BARS = frozenset({"tqdm"})
 
 
 class Writer(NamedTuple):
@@ -100,7 +100,7 @@ class Strangers:
         """The lines of a page; ``steps`` are the reports that readers found so far."""
         if self.closed:
             return
-        if steps.formats - _BARS or steps.read >= _MOST_REDRAWS:
+        if steps.formats - BARS or steps.read >= _MOST_REDRAWS:
             self._close()
             return
         ends, times = page.ends, page.times

@@ -19,12 +19,11 @@ from monitor.parse.bars import Bar, Marks, training_bar
 from monitor.parse.event_rows import TRAINS
 from monitor.parse.identity import Identity
 from monitor.parse.marks import EPOCH_LINES, EPOCH_TRAINED, EVALUATION_HEAD
-from monitor.parse.rows import EventRow
+from monitor.parse.rows import BARS, EventRow
 from monitor.parse.table import NOBODY, At, Ints, Table
 from monitor.parse.timing import UNSURE
 
-#: Formats of bars, and of what a trainer prints of the losses of one.
-BARS = frozenset({"tqdm"})
+#: The format of what a trainer prints of a bar's losses.
 LOSSES = "hf-trainer"
 _OWN_BARS = frozenset({"keras"})
 _NOTHING = np.empty(0, np.intp)

@@ -54,6 +54,8 @@ from monitor.words import count
 _NEAR = 2_000
 _COUNTS = re.compile(r"(?<![\d.])\d+(?=/\d)")
 # Whole ones.
+_WHOLE = re.compile(r"\d{1,18}")
+_OF_ALL = re.compile(r"(?<![\d.])(\d{1,15})/(0*[1-9]\d{0,14})(?!\.?\d)")
 _NUMBERS = re.compile(r"(?<![\d.])\d+(?!\.?\d)")
 
 
@@ -114,11 +116,28 @@ def _one_a_line(steps: pd.DataFrame, places: Sequence[int], texts: Mapping[tuple
         by_line.setdefault((str(row.stream), int(row.line), str(row.format)), []).append(place)
     for (stream, line, _), own in by_line.items():
         text = texts[stream, line]
-        # Of a count and its total the first is the step.
-        named = set(_COUNTS.findall(text) or _NUMBERS.findall(text))
-        told = steps["step"].iloc[own].astype("object")
-        chosen = [place for place, step in zip(own, told, strict=True) if str(step) in named]
-        yield from chosen[:1] or (own if len(own) == 1 else [])
+        told = steps.iloc[own][["step", "total"]].itertuples(index=False)
+        chosen = (place for place, (step, total) in zip(own, told, strict=True) if _names(text, step, total))
+        first = next(chosen, own[0] if len(own) == 1 else None)
+        if first is not None:
+            yield first
+
+
+def _names(text: str, step: float, total: float) -> bool:
+    """Whether the text counts this step: as a number, of a count and its total the first; or the samples up to it."""
+    if pd.isna(step):
+        return False
+    if samples := _samples(text, total):
+        return any(abs(count / whole - step / total) < 0.5 / total for count, whole in samples)
+    return str(int(step)) in (_COUNTS.findall(text) or _NUMBERS.findall(text))
+
+
+def _samples(text: str, total: float) -> list[tuple[int, int]]:
+    """(count, total) of what was counted as batches; nothing where the text has the step's own total."""
+    pairs = [(int(count), int(whole)) for count, whole in _OF_ALL.findall(text)]
+    if pd.isna(total) or total <= 0 or any(whole == total for _, whole in pairs):
+        return []
+    return [pair for pair in pairs if pair[1] > total]
 
 
 def _read_line(steps: pd.DataFrame, place: int, text: str) -> ReadLine:
@@ -136,6 +155,7 @@ def _read_line(steps: pd.DataFrame, place: int, text: str) -> ReadLine:
         int(row["line"]),
         text.strip(),
         step,
+        step is None or (not _samples(text, row["total"]) and step in map(int, _WHOLE.findall(text.replace(",", "")))),
         _known(row["step_time_s"]),
         str(row["kind"]),
         since,

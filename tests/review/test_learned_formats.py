@@ -116,3 +116,24 @@ def test_a_program_that_fails_after_epochs_is_said_to(tmp_path: Path) -> None:
     )
     assert "after 14 epochs were reported" in error.summary
     assert "One takes 60.0 s at the median" in sight.summary
+
+
+def _bar(unit: str, each: int) -> str:
+    """All redraws in one line, as a log driver takes them in: the first stands at nothing."""
+    return "\r".join(
+        f"Epoch 1:  {step}%|#    | {step * each}/{100 * each} [00:{step:02d}<00:99, {each + step / 100:.2f}{unit}/s, "
+        f"loss=2.{step:02d}]"
+        for step in range(60)
+    )
+
+
+def test_a_bar_in_one_line_is_explained_by_its_first_report(tmp_path: Path) -> None:
+    (reading,) = report_of([_bar("it", 1)], tmp_path).run.logs.readings
+    assert [(line.step, line.step_printed) for line in reading.lines] == [(1, True)]
+    assert "1/100" in reading.lines[0].text
+
+
+def test_samples_that_were_counted_as_batches_are_said_to_be_counted(tmp_path: Path) -> None:
+    (reading,) = report_of([_bar("img", 32)], tmp_path).run.logs.readings
+    assert [(line.step, line.step_printed) for line in reading.lines] == [(1, False)]
+    assert "32/3200" in reading.lines[0].text

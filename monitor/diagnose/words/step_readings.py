@@ -239,7 +239,9 @@ def _figures(line: ReadLine, reading: StepReading) -> list[str]:
     said = []
     if line.step is not None:
         since = f", {count(line.steps_since, 'step')} after the report before it" if line.steps_since else ""
-        said.append(f"step {line.step:,}: as printed{since}")
+        said.append(
+            f"step {line.step:,}: {'as printed' if line.step_printed else 'counted from what the line prints'}{since}"
+        )
     if line.step_time_s is not None:
         said.append(f"step time {step_seconds(line.step_time_s)}: {_came(line, reading)}")
     elif line.kind == "line-clock":
@@ -263,7 +265,7 @@ def _came(line: ReadLine, reading: StepReading) -> str:
     return {
         "step": "as printed, or one over the printed rate",
         "interval": f"as printed, a mean{between or ' of several steps'}",
-        "smoothed": "one over the bar's rate, a moving average",
+        "smoothed": f"{'one' if line.step_printed else 'the samples of a batch'} over the bar's rate, a moving average",
         "running-mean": "as printed, a mean since the start",
         "cumulative": f"from the elapsed time that this line and the report before it print{between}",
         "aggregated": "a median over a minute or more",
