@@ -25,8 +25,9 @@ from monitor.parse.vocabulary import ITERATION, PART_OF_LOSS
 
 FORMAT = "block"
 # Bars and the dictionaries beside them have a reader of their own, and parts of a report are no reports.
-_USEFUL = frozenset({"time", "rate", "throughput", "loss", "memory", "learning", "left"})
 _NOT_BESIDE = frozenset({"tqdm", "hf-trainer", "loss-only"})
+# Of pieces these say more of a report.
+_USEFUL = frozenset({"time", "rate", "throughput", "loss", "memory", "learning", "left"})
 # A part of a report is not printed further away from its step.
 _BLOCK_LINES = 400
 _LEAST_SHARE, _LEAST_OF_ALL = 0.7, 0.2

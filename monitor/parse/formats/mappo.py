@@ -1,4 +1,4 @@
-"""PyTorch's A2C and PPO of the first hour, the on-policy MAPPO trainer, and those made from them.
+"""The A2C and PPO for PyTorch that many were copied from, the on-policy MAPPO trainer, and those made from them.
 
 ``Updates 10, num timesteps 22528, FPS 810``; ``Scenario walk Algo mappo Exp a updates 25/1000 episodes, total num timesteps
 7800/300000, FPS 38.``: an episode is one rollout and its update, which is these trainers' step, counted from 0; FPS are
