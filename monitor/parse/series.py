@@ -171,8 +171,18 @@ def fitted(table: Table, at: At) -> At:
     if str(table.texts[table.format[at[0]]]) != "keras":
         return at
     under_way = table.meaning[at] == table.code(LEFT)
+    newest = at[:0]
     if not under_way.all():
-        at = at[~under_way]  # whole epochs tell more
+        # Whole epochs tell more; of the one that is not whole yet the redraws do.
+        whole, drawn = at[~under_way], at[under_way]
+        newest = drawn[(table.line[drawn] > table.line[whole[-1]]) & (table.bar[drawn] == table.bar[whole[-1]])]
+        at = whole
+    kept = _of_fit(table, at)
+    return np.concatenate([kept, newest]) if len(kept) and kept[-1] == at[-1] else kept
+
+
+def _of_fit(table: Table, at: At) -> At:
+    """Of several numbers of batches the reports of those that are trained."""
     bars = table.bar[at]
     known = np.unique(bars[bars != table.code("")])
     if len(known) < 2 or len(at) == len(known):
@@ -205,6 +215,9 @@ def by_epoch(table: Table, at: At) -> At:
     # MindSpore's line does not say that its step is the last of the epoch: that shows when the next epoch ends there, too.
     if not name.startswith("keras") and (name != "mindspore" or len(np.unique(table.epoch[at])) < 2):
         return at
+    under_way = table.meaning[at] == table.code(LEFT)
+    newest = at[under_way] if not under_way.all() else at[:0]
+    at = at[~under_way] if len(newest) else at
     steps = np.nan_to_num(table.step[at], nan=-1.0)
     counts, times = np.unique(steps, return_counts=True)
     if len(counts) > 2 or (len(counts) == 2 and times.min() * 2 > times.max()):
@@ -213,9 +226,16 @@ def by_epoch(table: Table, at: At) -> At:
     each = counts[times.argmax()]
     epochs: At = at[steps == each]
     table.step[epochs] = table.epoch[epochs] = np.arange(1, len(epochs) + 1)
-    if each > 0 and not np.isnan(table.time_s[epochs]).all():
-        table.step[epochs] *= each
-    return epochs
+    if not each > 0 or np.isnan(table.time_s[epochs]).all():
+        return epochs
+    table.step[epochs] *= each
+    # What is left of an epoch tells no time beside those that are whole.
+    table.step[newest] += each * len(epochs)
+    table.epoch[newest] = len(epochs) + 1
+    table.meaning[newest] = table.meaning[at[-1]]
+    for column in (table.total, table.clock_s, table.time_s):
+        column[newest] = np.nan
+    return np.concatenate([epochs, newest])
 
 
 def whole_steps(table: Table, at: At) -> At:

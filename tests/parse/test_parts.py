@@ -290,3 +290,25 @@ def test_what_is_spent_since_the_last_report_is_of_all_its_steps() -> None:
         for step in range(0, 900, 100)
     ]
     assert parse(lines).steps["step_time_s"].median() == pytest.approx(0.21, rel=0.05)
+
+
+def _redraws(first: int, last: int) -> str:
+    return "\r".join(
+        f"{batch}/500 [{'=' * (batch // 20)}>{'.' * (25 - batch // 20)}] - ETA: {int(3.6 * (500 - batch))}s - "
+        f"loss: {2 - batch / 1000:.4f}"
+        for batch in range(first, last, 4)
+    )
+
+
+def test_an_epoch_under_way_goes_on_behind_those_that_are_whole() -> None:
+    """A live job is seen to train between the ends of its epochs, which tell the times."""
+    whole = [
+        line
+        for epoch in (1, 2)
+        for line in (f"Epoch {epoch}/50", _redraws(1, 480), f"500/500 [{'=' * 25}] - 1812s 4s/step - loss: 1.51")
+    ]
+    steps = parse([*whole, "Epoch 3/50", _redraws(1, 320)]).steps
+    assert list(steps["step"][:3]) == [500, 1000, 1001]
+    assert int(steps["step"].max()) == 1317
+    assert steps["step_time_s"].dropna().tolist() == pytest.approx([3.624, 3.624])
+    assert list(parse(whole).steps["step"]) == [500, 1000]
