@@ -300,9 +300,8 @@ def count_batches(table: Table, at: At) -> None:
     of_images = bool((table.throughput_unit[at] == table.code("images/s")).any())
     with np.errstate(divide="ignore"):
         times = 1.0 / table.throughput[at] if of_images else table.time_s[at]
-    if len(np.unique(inner)) < _FEWEST_MEANS or np.isnan(times).all():
-        return
-    if not of_images and np.nanmedian(times) >= _TOO_QUICK_S:
+    many = len(np.unique(inner)) >= _FEWEST_MEANS and not np.isnan(times).all()
+    if not many or not (of_images or np.nanmedian(times) < _TOO_QUICK_S):
         return
     size = int(np.gcd.reduce(inner.astype(np.int64)))
     if size >= (_FEWEST_IMAGES if of_images else _SMALLEST_BATCH):

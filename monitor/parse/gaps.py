@@ -32,6 +32,7 @@ _MANY = {"k": 1e3, "m": 1e6, "b": 1e9}
 _NAMES = re.compile(r"\s*[:=][\s\"'(\[]*")
 # A loss whose name stands behind it: "3.02 avg loss, ".
 _TRAILING = re.compile(r" {1,2}([A-Za-z][A-Za-z_ ]{1,24}[a-z])(?=[,;|)]|$)")
+_AROUND = " -*~.>·•!?+&\\"
 _MEANS = frozenset({"mean", "avg", "average", "median"})
 _TRAIL = " \t=:\"'#"
 # The word before "step" that makes it another count.
@@ -159,8 +160,11 @@ def _trailing(text: str) -> Key | None:
 
 def _last(text: str) -> str:
     """The name that ends a text; of "Step time:  mean" both words."""
-    *before, last = (piece.strip(" -*~.>·•!?+&\\") for piece in _SPLIT.split(text))
-    return " ".join([*[piece for piece in before if piece][-1:], last]) if last.lower() in _MEANS else last
+    *before, last = _SPLIT.split(text)
+    last = last.strip(_AROUND)
+    if last.lower() not in _MEANS:
+        return last
+    return " ".join([*[piece for each in before if (piece := each.strip(_AROUND))][-1:], last])
 
 
 def _named(name: str) -> tuple[Key | None, Key | None]:

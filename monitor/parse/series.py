@@ -25,6 +25,7 @@ _ECHOES = 0.25
 _SAME_STEP_LINES = 20
 _TOLD = ("time_s", "clock_s", "throughput", "loss", "gpu_memory_gib")
 _LOSS = _TOLD.index("loss")
+_BUT_LOSS = [place for place in range(len(_TOLD)) if place != _LOSS]
 _MOSTLY = 0.8
 # Of fewer reports nothing is said; a counter that falls more often begins again after three reports or less.
 _FEWEST_COUNTS, _MOST_FALLS = 6, 0.3
@@ -87,11 +88,12 @@ def put_together(table: Table, at: At) -> At:
     losses = table.bar[at].tolist() if str(table.texts[table.format[at[0]]]) in _OF_ANY_NAME else [whole] * len(at)
     first, seen = 0, {losses[0]}
     for place, more in enumerate(follows.tolist(), start=1):
-        both = told[:, first] & told[:, place]
-        is_part = losses[place] not in seen and not np.delete(both, _LOSS).any()
         if not more:
             first, seen = place, {losses[place]}
-        elif tells[first] and tells[place] and (is_part or not both.any()):
+            continue
+        both = told[:, first] & told[:, place]
+        is_part = losses[place] not in seen and not both[_BUT_LOSS].any()
+        if tells[first] and tells[place] and (is_part or not both.any()):
             if told[0, place]:
                 table.meaning[at[first]] = table.meaning[at[place]]
             _fill(table, int(at[first]), int(at[place]))
@@ -170,15 +172,17 @@ def fitted(table: Table, at: At) -> At:
     """
     if str(table.texts[table.format[at[0]]]) != "keras":
         return at
+    # Whole epochs tell more; of the one that is not whole yet the redraws do.
+    whole, drawn = _whole(table, at)
+    newest = drawn[(table.line[drawn] > table.line[whole[-1]]) & (table.bar[drawn] == table.bar[whole[-1]])]
+    kept = _of_fit(table, whole)
+    return np.concatenate([kept, newest]) if len(kept) and kept[-1] == whole[-1] else kept
+
+
+def _whole(table: Table, at: At) -> tuple[At, At]:
+    """(the ends of Keras's epochs, the redraws beside them); where there is no end, the redraws are what there is."""
     under_way = table.meaning[at] == table.code(LEFT)
-    newest = at[:0]
-    if not under_way.all():
-        # Whole epochs tell more; of the one that is not whole yet the redraws do.
-        whole, drawn = at[~under_way], at[under_way]
-        newest = drawn[(table.line[drawn] > table.line[whole[-1]]) & (table.bar[drawn] == table.bar[whole[-1]])]
-        at = whole
-    kept = _of_fit(table, at)
-    return np.concatenate([kept, newest]) if len(kept) and kept[-1] == at[-1] else kept
+    return (at, at[:0]) if under_way.all() else (at[~under_way], at[under_way])
 
 
 def _of_fit(table: Table, at: At) -> At:
@@ -215,9 +219,7 @@ def by_epoch(table: Table, at: At) -> At:
     # MindSpore's line does not say that its step is the last of the epoch: that shows when the next epoch ends there, too.
     if not name.startswith("keras") and (name != "mindspore" or len(np.unique(table.epoch[at])) < 2):
         return at
-    under_way = table.meaning[at] == table.code(LEFT)
-    newest = at[under_way] if not under_way.all() else at[:0]
-    at = at[~under_way] if len(newest) else at
+    at, newest = _whole(table, at)
     steps = np.nan_to_num(table.step[at], nan=-1.0)
     counts, times = np.unique(steps, return_counts=True)
     if len(counts) > 2 or (len(counts) == 2 and times.min() * 2 > times.max()):

@@ -4,7 +4,7 @@ user's settings or the source, and how the steps of each log format were read.""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -53,10 +53,12 @@ from monitor.words import count
 # The report before it stands within so many rows, or is not looked for.
 _NEAR = 2_000
 _COUNTS = re.compile(r"(?<![\d.])\d+(?=/\d)")
-# Whole ones.
-_WHOLE = re.compile(r"\d{1,18}")
 _OF_ALL = re.compile(r"(?<![\d.])(\d{1,15})/(0*[1-9]\d{0,14})(?!\.?\d)")
+_DIGITS = re.compile(r"\d{1,18}")
+# Whole ones.
 _NUMBERS = re.compile(r"(?<![\d.])\d+(?!\.?\d)")
+_Pair = tuple[int, int]
+"""A count and its total."""
 
 
 def step_readings(steps: pd.DataFrame, parsed: Parsed, examples: Examples) -> tuple[StepReading, ...]:
@@ -116,25 +118,30 @@ def _one_a_line(steps: pd.DataFrame, places: Sequence[int], texts: Mapping[tuple
         by_line.setdefault((str(row.stream), int(row.line), str(row.format)), []).append(place)
     for (stream, line, _), own in by_line.items():
         text = texts[stream, line]
+        # Of a count and its total the first is the step.
+        named, pairs = set(_COUNTS.findall(text) or _NUMBERS.findall(text)), _pairs(text)
         told = steps.iloc[own][["step", "total"]].itertuples(index=False)
-        chosen = (place for place, (step, total) in zip(own, told, strict=True) if _names(text, step, total))
+        chosen = (place for place, (step, total) in zip(own, told, strict=True) if _names(named, pairs, step, total))
         first = next(chosen, own[0] if len(own) == 1 else None)
         if first is not None:
             yield first
 
 
-def _names(text: str, step: float, total: float) -> bool:
-    """Whether the text counts this step: as a number, of a count and its total the first; or the samples up to it."""
+def _names(named: Set[str], pairs: Sequence[_Pair], step: float, total: float) -> bool:
+    """Whether a text with these numbers and counts tells this step: itself, or the samples up to it."""
     if pd.isna(step):
         return False
-    if samples := _samples(text, total):
+    if samples := _samples(pairs, total):
         return any(abs(count / whole - step / total) < 0.5 / total for count, whole in samples)
-    return str(int(step)) in (_COUNTS.findall(text) or _NUMBERS.findall(text))
+    return str(int(step)) in named
 
 
-def _samples(text: str, total: float) -> list[tuple[int, int]]:
-    """(count, total) of what was counted as batches; nothing where the text has the step's own total."""
-    pairs = [(int(count), int(whole)) for count, whole in _OF_ALL.findall(text)]
+def _pairs(text: str) -> list[_Pair]:
+    return [(int(count), int(whole)) for count, whole in _OF_ALL.findall(text)]
+
+
+def _samples(pairs: Sequence[_Pair], total: float) -> list[_Pair]:
+    """What was counted as batches; nothing where the step's own total is among the counts."""
     if pd.isna(total) or total <= 0 or any(whole == total for _, whole in pairs):
         return []
     return [pair for pair in pairs if pair[1] > total]
@@ -155,7 +162,7 @@ def _read_line(steps: pd.DataFrame, place: int, text: str) -> ReadLine:
         int(row["line"]),
         text.strip(),
         step,
-        step is None or (not _samples(text, row["total"]) and step in map(int, _WHOLE.findall(text.replace(",", "")))),
+        step is None or _is_printed(text, step, row["total"]),
         _known(row["step_time_s"]),
         str(row["kind"]),
         since,
@@ -163,6 +170,11 @@ def _read_line(steps: pd.DataFrame, place: int, text: str) -> ReadLine:
         str(row["throughput_unit"]),
         _known(row["loss"]),
     )
+
+
+def _is_printed(text: str, step: int, total: float) -> bool:
+    """Whether the step stands in the text as it is."""
+    return not _samples(_pairs(text), total) and step in map(int, _DIGITS.findall(text.replace(",", "")))
 
 
 def _known(value: float) -> float | None:

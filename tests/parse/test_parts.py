@@ -104,14 +104,6 @@ HEADED = {
 }
 
 
-@pytest.mark.parametrize("case", HEADED)
-def test_what_stands_below_a_head_is_of_its_step(case: str) -> None:
-    lines, reports, time_s = HEADED[case]
-    steps = parse(lines).steps
-    assert len(steps) == reports
-    assert steps["step_time_s"].median() == pytest.approx(time_s, rel=0.05)
-
-
 LINES = {
     # The mean in parentheses is of the wait for data.
     "wait for data": (
@@ -149,9 +141,9 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize("case", LINES)
-def test_figures_beside_others(case: str) -> None:
-    lines, reports, time_s = LINES[case]
+@pytest.mark.parametrize("case", HEADED | LINES)
+def test_what_stands_below_a_head_or_beside_other_figures_is_of_its_step(case: str) -> None:
+    lines, reports, time_s = (HEADED | LINES)[case]
     steps = parse(lines).steps
     assert len(steps) == reports
     assert steps["step_time_s"].median() == pytest.approx(time_s, rel=0.05)
