@@ -160,9 +160,9 @@ def _paired(lines: Ints, times: Floats, own: Ints, own_times: Floats) -> NDArray
     chosen = chosen[np.argsort(-np.abs(distance[chosen] - usual), kind="stable")]
     none[reports[chosen]] = chosen
     taken = np.flatnonzero(none >= 0)
-    # A program may begin to print it late.
+    # A program may begin to print it late, but what is there once among several is of none.
     among = int(taken[-1] - taken[0]) + 1 if len(taken) else 0
-    if len(taken) < _LEAST_OF_ALL * len(lines) or any(
+    if len(taken) < max(_LEAST_OF_ALL * len(lines), min(len(lines), 2)) or any(
         len(taken) < _LEAST_SHARE * count and count - len(taken) > 1 for count in (among, len(own))
     ):
         none[:] = -1

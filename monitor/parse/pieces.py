@@ -57,7 +57,7 @@ GATES = (
         "EnvSteps",
         "Itr",
     ),
-    *("oss_mean", "rror:"),
+    *("oss_mean", "rror:", "E2E latency=", "End-to-End => Latency:"),
     *("fps  ", "fps |", "fps:", "FPS:", "SPS:", "TPS:", "tps:", "hroughput", "peed:"),
     *("oss  ", "oss |", "teps/s", "per second:", 'tep":', 'ter":', 'ration":', 'oss":', 'ime":'),
 )
@@ -107,6 +107,8 @@ _DONE = re.compile(
     r"\W{0,9}(?P<value>\d{1,9})\s?(?:/|of)\s?(?P<total>\d{1,9})\s?\(?(?:batch(?:es|s)?|iterations|iters|steps)\)?"
     r"(?: (?:are |were )?(?:completed|done|finished|trained))?\W{0,9}"
 )
+# DeepSpeed-Chat's PPO: generation and training of one step, before their parts.
+_END_TO_END = re.compile(r"[\s|]*(?:E2E latency=|End-to-End => Latency: )(?P<value>\d{1,9}\.\d{1,9})s\b")
 _BETWEEN = re.compile(r"\s*(?:\|\|?|[;│┃]|,(?=[\sA-Za-z_])|\t|\s{2,})\s*|\s--?\s(?=[A-Za-z])")
 
 _ONE_STEP = Key("time", v.OF_ONE_STEP, 0.0, "step", "step")
@@ -151,6 +153,8 @@ def read(text: str) -> list[Reading]:
     if framed := _FRAMED.fullmatch(text) or _DONE.fullmatch(text):
         value, total = count(framed["value"]), count(framed["total"])
         return [] if value is None else [Reading(FORMAT, None, total, clock_s=value, bar="batch" + _UNIT)]
+    if "atency" in text and (whole := _END_TO_END.match(text)) is not None:
+        return [Reading(FORMAT, None, None, clock_s=float(whole["value"]), bar=f"step time{_UNIT}s")]
     bare = text.rstrip(_FRAME_RIGHT + ")")
     if not bare or not ("0" <= bare[-1] <= "9" or bare[-1].isalpha() or bare[-1] in "%\"'"):
         return []

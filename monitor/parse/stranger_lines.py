@@ -44,7 +44,7 @@ _LONGEST = 1_500
 MOST_NUMBERS = 48
 _RUN = re.compile(r"([#=>*~.\-_|+█-▏░▒▓╸╺])(?:\s?[#=>*~.\-_|+█-▏░▒▓╸╺]){2,}|\s{2,}|\t")
 # Where in a program a logger was called, with its folders.
-_LOCATION = re.compile(r"(?<![\w/.-])[\w.-]*(?:/[\w.-]+)+\.py:\d+")
+_LOCATION = re.compile(r"(?<![\w/.-])(?:[\w.-]*(?:/[\w.-]+)+\.py:\d+|[\w./-]{1,99}\.py(?:\[line:\d+\]|, line \d+))")
 _NUM = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?"
 # "step, loss, lr: 100, 3.26, 9.9e-05".
 _LISTED = re.compile(
@@ -97,7 +97,7 @@ def split(text: str) -> tuple[Shape, list[float]] | None:
     if len(text) > _LONGEST:
         return None
     text = named_first(text)
-    text = _LOCATION.sub("", text.strip()) if ".py:" in text else text.strip()
+    text = _LOCATION.sub("", text.strip()) if ".py" in text else text.strip()
     if text.count(", ") > 1 and (listed := _LISTED.search(text)) is not None:
         text = f"{text[: listed.start()]}{_paired(listed)}{text[listed.end() :]}"
     pieces = _TOKEN.split(without_runs(text))

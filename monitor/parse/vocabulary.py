@@ -137,7 +137,7 @@ MAYBE_CLOCKS = {
     **dict.fromkeys(
         ("time delta", "delta time", "delta t", "time diff", "diff time", "gpu time", "compute time"), ANY_TIME
     ),
-    "total step time": ANY_TIME,
+    **dict.fromkeys(("total step time", "mins", "minutes"), ANY_TIME),
     **dict.fromkeys(("elapsed", "elapsed time", "time elapsed", "at time"), ELAPSED),
     **dict.fromkeys(("total time", "time total", "wall", "wall time", "wall clock", "runtime", "clock"), TOTAL_TIME),
     **dict.fromkeys(("total elapsed", "total elapsed time", "total duration", "cumulative time"), TOTAL_TIME),
@@ -207,7 +207,7 @@ JOINED = _pairs(
     "|grdn=grad norm|clipfrac=clip fraction|losses=loss|steptime=step time|itertime=iter time"
     "|iterationtime=iteration time|batchtime=batch time|trainloss=train loss|totalloss=total loss"
     "|avgloss=avg loss|lmloss=lm loss|valloss=val loss|evalloss=eval loss|testloss=test loss"
-    "|walltime=wall time|timelapsed=time elapsed|elasped=elapsed|ellapsed=elapsed"
+    "|walltime=wall time|timelapsed=time elapsed|elap=elapsed|elasped=elapsed|ellapsed=elapsed"
     "|ud=update duration|ploss=policy loss|timestepsofar=timesteps so far|numupdates=num updates|nupdates=num updates"
     "|maxmem=max mem|gpumem=gpu mem|bch=batch|zeit=time|tiempo=time|tempo=time"
 )

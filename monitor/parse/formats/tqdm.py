@@ -88,6 +88,8 @@ _OTHER = re.compile(
     r"|(?:add|annotat|answer|benchmark|captur|check|compil|count|crawl|delet|export|gather|hash|import|install|label|measur|mov"
     r"|pars|profil|rank|remov|render|retriev|rewrit|scrap|search|summariz|transcrib|translat|truncat|wait|warm)ing)\b"
 )
+# A bar that shows a figure of each tells of the training: "train_psnr = 27.1 test_psnr = 0.00".
+_OF_TRAINING = re.compile(r"(?i)\btrain(?:ing)?[_ ]\w{1,20} ?[=:] ?N")
 # "rank 3", "[GPU0]", "cuda:1"; not the gigabytes of a GPU.
 _RANK = re.compile(r"(?i)(?<![a-z])(?P<local>local[_ ]?)?rank[ =:#_]{0,2}(?P<rank>\d{1,6})(?![\d.])")
 _LOCAL = re.compile(r"(?i)(?<![a-z])(?:gpu|cuda|device)[ =:#_]{0,2}(?P<number>\d{1,4})(?![\d.]|\s?[GM%])")
@@ -186,7 +188,8 @@ def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Rea
 @lru_cache(maxsize=1024)
 def _is_other(description: str) -> bool:
     """True for a bar of a download, an evaluation, a generation: of work that is no training."""
-    return _OTHER.search(description) is not None
+    found = _OTHER.search(description)
+    return found is not None and _OF_TRAINING.search(description, 0, found.start()) is None
 
 
 @lru_cache(maxsize=1024)
