@@ -43,7 +43,8 @@ _FEWEST_UNNAMED = 8
 _EACH_EPOCH = 3
 # What is counted one by one beside a figure, and has no name, may be epochs where there are fewer.
 _MORE_THAN_EPOCHS = 300
-# A count that moves on by more than so many between two losses: these are not of each step.
+# A count that moves on by more than so many between two losses: these are not of each step. One that stays for more than so
+# many lines counts something else.
 _SEVERAL = 1.5
 # Beyond it a number without a name is a time or an identity.
 _LARGEST_UNNAMED = 1e8
@@ -289,6 +290,8 @@ def _tier(series: _Series, at: At, epochs: int) -> _Candidate | None:
     course, counter, plan = course_of(series.count[at], series.epoch[at]), series.counter, series.plan
     if course is None or course.distinct < _FEWEST or not is_regular(course, counter.order):
         return None
+    if "episode" in counter.name and course.lines > _SEVERAL * course.distinct:
+        return None  # several lines tell of each
     moving = {kind for kind, values in series.watched.items() if moves(values[at])}
     if "losses" not in moving and any(member.plan.other_work for member in series.members):
         return None

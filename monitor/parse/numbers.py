@@ -16,10 +16,11 @@ SHORTEST_STEP_S = 1e-9
 MOST_DIGITS = 15
 _INTEGER_DIGITS = 18
 _PART = re.compile(r"([\d.]+) ?(us|ms|[Ddhms])")
-#: Behind the first digits of a duration that is spelled: "1h 2m", "8h 27min  3s 779ms", "2m03.5s".
+#: Behind the first digits of a duration that is spelled: "1h 2m", "8h 27min  3s 779ms", "2m03.5s", "51s 134ms".
 SPELLED = (
     r"h(?:rs?)? {0,2}\d{1,2}m(?:in)?(?: {0,2}\d{1,2}(?:\.\d++)?s(?:ec)?)?(?: {1,2}\d{1,3}ms)?(?!\w)"
     r"|m(?:in)? {0,2}\d{1,2}(?:\.\d++)?s(?:ec)?(?: {1,2}\d{1,3}ms)?(?!\w)"
+    r"|s {1,2}\d{1,3}ms(?!\w)"
 )
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "D": 86400.0}
 #: More processes no job has, so no rank, and no number of a task or a host, is that large.

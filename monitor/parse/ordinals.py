@@ -11,6 +11,7 @@ _BEHIND = re.compile(
 )
 _WORDS = (
     (re.compile(r"[用耗]时"), "time"),
+    (re.compile(r"(?<=\d)\s?[秒초]"), "s"),
     (re.compile(r"训练次数"), "train step"),
     (re.compile(r"的"), " "),
     (re.compile(r"(?<=[A-Za-z失度])为(?=\s?\d)"), ":"),

@@ -39,6 +39,7 @@ GATES = (
         "lapsed  ",
         "lapsed |",
         "uration:",
+        *("(s):", "(sec):", "(secs):", "(seconds):", "(ms):", "(s) =", "lapsed ="),
         "_iter_s:",
         "_total_s:",
         *("took:", "ime_s:", "ime_ms:", "ime':"),

@@ -36,13 +36,14 @@ _FORMS = tuple(
     re.compile(pattern)
     for pattern in (
         rf"(?<!\d)(?P<y>20\d\d)(?P<mo>[01]\d)(?P<d>[0-3]\d)[ T_:-]{_CLOCK}",
-        rf"(?<!\d)(?P<mo>[0-3]?\d)[/.-](?P<d>[0-3]?\d)[/.-](?P<y>(?:20)?\d\d),? {{1,2}}{_CLOCK}(?P<pm> ?[AaPp]\.?[Mm])?",
+        rf"(?<!\d)(?P<mo>[0-3]?\d)[/.-](?P<d>[0-3]?\d)[/.-](?P<y>(?:20)?\d\d)(?:,? {{1,2}}|\|){_CLOCK}(?P<pm> ?[AaPp]\.?[Mm])?",
         rf"(?<!\d)(?P<d>[0-3]?\d)[ /-]{_MONTH}[ /-](?P<y>20\d\d)[ :]{_CLOCK}",
         rf"\b{_MONTH} {{1,2}}(?P<d>[0-3]?\d),? {_CLOCK}(?: [A-Z]{{3,4}})?(?: (?P<y>20\d\d))?",
         rf"^\s?[IWEFD](?P<y>20\d\d)?(?P<mo>[01]\d)(?P<d>[0-3]\d) {{1,2}}{_CLOCK}",
         rf"^(?:[DIWEC]\b|\[[\w.-]{{1,24}}\](?=\s?\[))?\W{{0,3}}(?P<mo>[01]\d)[/-](?P<d>[0-3]\d) {{1,2}}{_CLOCK}",
         rf"^\W{{0,3}}(?:(?:DEBUG|INFO|WARN(?:ING)?|ERROR)\]?[\s|:,-]{{1,3}}(?:[\w.]{{1,40}}:)?)?{_CLOCK}(?![\d:])"
         r"(?P<pm> ?[AaPp]\.?[Mm])?",
+        r"^\[(?P<h>\d):(?P<mi>[0-5]\d):(?P<s>[0-5]\d)(?:\.(?P<f>\d{1,9}))?\]",  # since the start
     )
 )
 _FIELD = re.compile(

@@ -42,7 +42,10 @@ _WORDLESS = re.compile(
 )
 _LONGEST = 1_500
 MOST_NUMBERS = 48
-_RUN = re.compile(r"([#=>*~.\-_|+█-▏░▒▓╸╺])(?:\s?[#=>*~.\-_|+█-▏░▒▓╸╺]){2,}|\s{2,}|\t")
+_RUN = re.compile(
+    r"(?<=\[)(?P<bar>[#=>*~.\-_|+])[#=>*~.\-_|+ ]{5,}(?=\])"
+    r"|([#=>*~.\-_|+█-▏░▒▓╸╺])(?:\s?[#=>*~.\-_|+█-▏░▒▓╸╺]){2,}|\s{2,}|\t"
+)
 # Where in a program a logger was called, with its folders.
 _LOCATION = re.compile(r"(?<![\w/.-])(?:[\w.-]*(?:/[\w.-]+)+\.py:\d+|[\w./-]{1,99}\.py(?:\[line:\d+\]|, line \d+))")
 _NUM = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?"
@@ -120,7 +123,7 @@ def without_runs(text: str) -> str:
 
 
 def _one(run: re.Match[str]) -> str:
-    return run[1] or " "
+    return "#" if run["bar"] else run[2] or " "
 
 
 @lru_cache(maxsize=65_536)

@@ -25,6 +25,8 @@ _TOTAL = frozenset({"/", "of", "out of", "over", "von", "de", "из"})
 _UNNAMED = re.compile(r"(?:^|[\[(#|:,;\-=>]|\s)\s*$")
 _LETTER = re.compile(r"[^\W\d_]")
 _MONTH = re.compile(r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b")
+# What a logger puts in front names no number: "INFO: 100/22000: loss 0.78".
+_LEVELS = frozenset({"info", "debug", "root", "main"})
 _TRAIN = frozenset({"train", "training", "trn"})
 # Words before a loss with which it is still of all there is.
 _WHOLE = DECORATION | {"global", "total", "step", "batch", "sum", "overall", "all", "full"}
@@ -152,7 +154,11 @@ def _key(before: Gap, after: Gap) -> Key | None:
 
 def _watched(name: list[str], key: Key | None, after: Gap) -> str:
     """What training watches, by the name of a number; "" for everything else."""
-    if not name or not w.NO_MEASURE.isdisjoint(name) or w.is_evaluation(name):
+    if not name or w.is_evaluation(name):
+        return ""
+    if key is not None and key.what == "loss" and key.order < PART_OF_LOSS:
+        return "loss"  # "total loss", of which "total" alone is none
+    if not w.NO_MEASURE.isdisjoint(name):
         return ""
     if key is not None and key.what not in {"loss", "learning", "setting", "measure"}:
         return ""
@@ -179,7 +185,7 @@ def _counts(name: list[str], key: Key | None, before: Gap, after: Gap) -> int | 
         return w.UNNAMED
     if not w.NO_COUNTER.isdisjoint(name):
         return None
-    if name:
+    if not _LEVELS.issuperset(name):
         # "k=120", "[Train 120/5000]"
         lone = len(name) == 1 and (len(name[0]) == 1 or (name[0] in _TRAIN and after.text.strip() in _TOTAL))
         return w.UNNAMED if lone else None

@@ -125,6 +125,7 @@ _OTHER = re.compile(
         r"traceback errno exception deprecat attempts? retr(?:y|ies|ied) mapred",
     )
     + r")|\bstop.?loss|\bloss of\b(?! epoch)|packet loss|path loss|\bkv[ _-]cache|bitrate|ns/day|\bseed \0"
+    r"|\baction ?[=:] ?[A-Za-z]"
 )
 # "return 12.5" is code, unless it is what an episode gained.
 _GAIN = re.compile(r"(?i)\breturn(?=\s?[:=|]?\s?\0)")

@@ -335,6 +335,10 @@ def test_names_before_their_numbers() -> None:
         pytest.param("Cycle  0, K {n} (7), BinLoss {f}, TripleLoss 1{f}", None, id="two words in one"),
         pytest.param("Epoch: 1, Idx: {n}, Training Loss: {f}", None, id="an index"),
         pytest.param("INFO -- 1:02:{s:02} - upd {n}, crit: {f}", 0.1, id="a time without a name"),
+        pytest.param("train.py[line:71] DEBUG: Train step_{n}: crit : {f}", None, id="a file, its line in brackets"),
+        pytest.param("(lib/run.py, line 71)=> upd {n} crit {f}", None, id="a file and its line"),
+        pytest.param("INFO: {n}/9000: train/total_loss: {f}, eta: 3h 12m", None, id="a logger's level"),
+        pytest.param("Training: [##--------] 1.0% | (Batch {n}/9000) (L:{f}) (loss:{f})", None, id="a bar of signs"),
         pytest.param("INFO -- 1:02:{s:02} - 0:00:07 - upd {n}, crit: {f}", None, id="two of them"),
     ],
 )
@@ -357,6 +361,19 @@ def test_lines_as_they_were_published(line: str, seconds: float | None) -> None:
 def test_steps_of_an_environment_are_learned_by_their_reward(line: str) -> None:
     steps = parse([line.format(n=50 * at + at % 3, r=at * 37 % 101, few=at * 37 % 13) for at in range(1, 400)]).steps
     assert list(steps["step"]) == [50 * at + at % 3 for at in range(1, 400)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("value loss: {loss}, entropy: 0.{n}, episode: {episode}", id="updates within episodes"),
+        pytest.param("Step {n}: Action = Up, Reward = {n}.5", id="a game that is played"),
+    ],
+)
+def test_what_counts_something_else_is_no_step(line: str) -> None:
+    dice = random.Random(5)
+    lines = [line.format(n=n, loss=f"{9 / n:.4f}", episode=n // 3 * 2 + dice.randint(0, 1)) for n in range(1, 200)]
+    assert parse(sorted(lines, key=lambda text: int(text.rpartition(" ")[2].split(".")[0]))).steps.empty
 
 
 def test_a_number_of_steps_that_stands_still_is_no_counter() -> None:
