@@ -27,7 +27,7 @@ visit = shell.enter()
 def board() -> Pace:
     now = datetime.now(UTC)
     limit = st.session_state.get("jobs-limit", data.JOBS_LIMIT)
-    everything = data.find(visit.account, jobs_query.Asked().query(now, limit))
+    everything = data.find(visit.account, jobs_query.JobFilter().query(now, limit))
     if everything.error and not everything.jobs:
         show_error(everything.error, "jobs", "Listing jobs")
         return IDLE
@@ -86,7 +86,7 @@ def board() -> Pace:
 def first_pace() -> Pace:
     now = datetime.now(UTC)
     limit = st.session_state.get("jobs-limit", data.JOBS_LIMIT)
-    everything = data.find(visit.account, jobs_query.Asked().query(now, limit))
+    everything = data.find(visit.account, jobs_query.JobFilter().query(now, limit))
     return IDLE if jobs_table.settled(reviews(everything.jobs, now).values()) else WAITING
 
 
@@ -100,7 +100,7 @@ def reviews(jobs: tuple[JobSummary, ...], now: datetime) -> dict[str, Snapshot]:
 def above(
     of: Hashable,
     table: pd.DataFrame,
-    found: data.Listing,
+    found: data.JobListing,
     reviewed: Mapping[str, jobs_table.RowReview],
     is_sorted: bool,
     may_sort: bool,
@@ -141,7 +141,7 @@ def above(
             st.caption("Select another one to compare.", width="content")
 
 
-def below(found: data.Listing, now: datetime, limit: int) -> None:
+def below(found: data.JobListing, now: datetime, limit: int) -> None:
     """What the table does not say itself: how old it is, what it cost."""
     if found.more:
         st.button(

@@ -21,7 +21,7 @@ import monitor.alert.sinks.webhook_sink as webhook_sink
 from benchmarks.alert_day.clock import SimulatedClock
 from benchmarks.alert_day.plan import PAGED, RULES, Death
 from benchmarks.alert_day.scene import Scene
-from monitor.alert.conditions import Rule
+from monitor.alert.conditions import AlertRule
 from monitor.alert.delivery import Telling
 from monitor.alert.ledger import Ledger
 from monitor.alert.message import Message
@@ -69,7 +69,7 @@ def watch(post: Post) -> None:
             sys.exit(130)
 
 
-def rules_at(url: str) -> tuple[Rule, ...]:
+def rules_at(url: str) -> tuple[AlertRule, ...]:
     """The rules of the day; some are also told to a second receiver."""
     made = zip(RULES, rules_of(list(RULES.values())), strict=True)
     return tuple(

@@ -16,12 +16,12 @@ from datetime import UTC, datetime, timedelta
 
 import pandas as pd
 
-from monitor.agents.desk import Desk
-from monitor.agents.quoting import Answer, Quotes, clipped, fitted, quote, quotes_of
+from monitor.agents.desk import AccountSession
+from monitor.agents.quoting import Quotes, ToolAnswer, clipped, fitted, quote, quotes_of
 from monitor.agents.shapes import BEFORE, CAP, TELLS, Fact, fact_line, iso, moment
 from monitor.archive.document import json_types
 from monitor.errors import BadCall
-from monitor.fetch.source import Lines, PageSource
+from monitor.fetch.source import LogLineReader, PageSource
 from monitor.masking import MASK, KeyLines, without_secrets
 from monitor.model import Evidence, Job, LogAsk, Report, moment_of
 from monitor.parse.levels import level_of
@@ -36,7 +36,7 @@ _OF_AN_ARCHIVE = (
 
 
 def evidence(
-    desk: Desk,
+    desk: AccountSession,
     job: str,
     finding: str,
     find: str,
@@ -46,7 +46,7 @@ def evidence(
     cursor: str,
     say: Progress,
     given_up: Callable[[], bool],
-) -> Answer:
+) -> ToolAnswer:
     """What is behind a finding where one is named, else lines: those with ``find``, those around ``at``, else the newest."""
     if finding and not (find or at):
         return _of_finding(desk, job, finding, limit, cursor, say, given_up)
@@ -54,8 +54,8 @@ def evidence(
 
 
 def _of_finding(
-    desk: Desk, job: str, name: str, limit: int, cursor: str, say: Progress, given_up: Callable[[], bool]
-) -> Answer:
+    desk: AccountSession, job: str, name: str, limit: int, cursor: str, say: Progress, given_up: Callable[[], bool]
+) -> ToolAnswer:
     report = desk.report(job, say, given_up)
     finding = next((each for each in report.findings if each.id == name), None)
     if finding is None:
@@ -79,7 +79,7 @@ def _of_finding(
     places = [place for fact in facts if (place := fact["id"] or fact["time"])]
     foot = [f'Lines around it: evidence(job="{job}", at="{places[0]}").'] if places else []
 
-    def make(shown: int) -> Answer:
+    def make(shown: int) -> ToolAnswer:
         out = len(facts) - shown
         following = f"{first + shown}" if out else None
         lines = [
@@ -89,7 +89,7 @@ def _of_finding(
         ]
         if following:
             lines.append(f'{out} more facts: cursor="{following}".')
-        return Answer(
+        return ToolAnswer(
             "\n".join([*lines, *foot]),
             json_types({"job": job, "facts": facts[:shown], "left_out": out, "next": following}),
         )
@@ -120,7 +120,7 @@ def _fact(each: Evidence, ids: dict[str, str], quotes: Quotes) -> Fact:
 
 
 def _lines(
-    desk: Desk,
+    desk: AccountSession,
     name: str,
     find: str,
     node: str,
@@ -129,7 +129,7 @@ def _lines(
     limit: int,
     say: Progress,
     given_up: Callable[[], bool],
-) -> Answer:
+) -> ToolAnswer:
     source, job_name = desk.source(name)
     if source.lines is not None:
         return timed_lines(source.lines, source.job(job_name), find, node, at, cursor, limit)
@@ -215,7 +215,7 @@ def of_events(report: Report) -> Iterator[NumberedLine]:
 
 def numbered_lines(
     lines: Iterable[NumberedLine], job: str, find: str, node: str, at: str, cursor: str, limit: int, about: str = ""
-) -> Answer:
+) -> ToolAnswer:
     """A page of the lines; ``about`` is said of them first."""
     place = _place(find, at, cursor)
     chosen, is_more = _page(lines, place, _filter(find, node), limit)
@@ -223,7 +223,7 @@ def numbered_lines(
     stands = f"with {quote(find, 60)} " if find else ""
     where = f"{quote(job, 120)}{f', {quote(node, 60)}' if node else ''}"
 
-    def make(shown: int) -> Answer:
+    def make(shown: int) -> ToolAnswer:
         kept = facts[len(facts) - shown :] if place.back else facts[:shown]
         out = len(facts) - shown
         following = None
@@ -235,7 +235,7 @@ def numbered_lines(
         if following:
             direction = "Earlier" if place.back else "Later"
             said.append(f'{direction} lines: cursor="{following}"{", find as here" if find else ""}.')
-        return Answer("\n".join(said), json_types({"job": job, "facts": kept, "left_out": out, "next": following}))
+        return ToolAnswer("\n".join(said), json_types({"job": job, "facts": kept, "left_out": out, "next": following}))
 
     return fitted(make, len(facts), CAP)
 
@@ -336,7 +336,7 @@ class _TimedPlace:
     around: bool = False
 
 
-def timed_lines(read: Lines, job: Job, find: str, node: str, at: str, cursor: str, limit: int) -> Answer:
+def timed_lines(read: LogLineReader, job: Job, find: str, node: str, at: str, cursor: str, limit: int) -> ToolAnswer:
     place = _timed_place(find, at, cursor)
     ask = _ask(place, node or None)
     table = tabled(span := read(job, ask), secrets=job.secrets)
@@ -350,7 +350,7 @@ def timed_lines(read: Lines, job: Job, find: str, node: str, at: str, cursor: st
     stands = f"with {quote(find, 60)} " if find else ""
     where = f"{job.name}{f', {node}' if node else ''}"
 
-    def make(shown: int) -> Answer:
+    def make(shown: int) -> ToolAnswer:
         kept = facts[:shown] if place.onward else facts[len(facts) - shown :]
         out = others + len(facts) - shown
         more = out > 0 or (span.newer if place.onward else span.older)
@@ -363,7 +363,7 @@ def timed_lines(read: Lines, job: Job, find: str, node: str, at: str, cursor: st
                 f'{"Later" if place.onward else "Earlier"} lines: cursor="{following}"{", find as here" if find else ""}.'
             )
         data = {"job": job.name, "facts": kept, "left_out": out, "next": following}
-        return Answer("\n".join(lines), json_types(data))
+        return ToolAnswer("\n".join(lines), json_types(data))
 
     return fitted(make, len(facts), CAP)
 

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Literal
 
-from monitor.agents.desk import Desk, Gone
-from monitor.agents.quoting import Answer, clipped, fitted, quote, quotes_of
+from monitor.agents.desk import AccountSession, Gone
+from monitor.agents.quoting import ToolAnswer, clipped, fitted, quote, quotes_of
 from monitor.agents.shapes import JobRow
 from monitor.archive.document import json_types
 from monitor.diagnose.headline import status_word
@@ -34,7 +34,7 @@ Sort = Literal["worst", "newest"]
 
 
 def jobs(
-    desk: Desk,
+    desk: AccountSession,
     status: Status,
     name_contains: str,
     since: str,
@@ -43,7 +43,7 @@ def jobs(
     cursor: str,
     say: Progress,
     given_up: Callable[[], bool],
-) -> Answer:
+) -> ToolAnswer:
     """One page of the list; the jobs of a page are reviewed where ``sort`` is by what is wrong with them."""
     now = datetime.now(UTC)
     wanted = None if status == "all" else status
@@ -58,7 +58,7 @@ def jobs(
     remedies = {each.remedy: None for each in told.values() if isinstance(each, TrainwatchError) and each.remedy}
     waiting = sum(row["level"] is None for row in rows) if sort == "worst" else 0
 
-    def make(shown: int) -> Answer:
+    def make(shown: int) -> ToolAnswer:
         out = len(rows) - shown
         lines = [_HEAD, *(_line(row) for row in rows[:shown])] if rows else ["No training job matches."]
         if out:
@@ -71,7 +71,7 @@ def jobs(
         if rows:
             lines.append(f'Next: review(job="{rows[0]["name"]}").')
         data = {"jobs": rows[:shown], "left_out": out, "next": following if not out else None}
-        return Answer("\n".join(lines), data)
+        return ToolAnswer("\n".join(lines), data)
 
     return fitted(make, len(rows), CAP)
 
@@ -87,14 +87,14 @@ def _before(cursor: str) -> datetime | None:
         ) from None
 
 
-def _listed(desk: Desk, query: JobQuery) -> tuple[tuple[JobSummary, ...], bool]:
+def _listed(desk: AccountSession, query: JobQuery) -> tuple[tuple[JobSummary, ...], bool]:
     """(the jobs, whether older ones match)."""
     found = desk.account().find(query)
     return found.jobs, found.more
 
 
 def _reviewed(
-    desk: Desk, found: list[JobSummary], say: Progress, given_up: Callable[[], bool]
+    desk: AccountSession, found: list[JobSummary], say: Progress, given_up: Callable[[], bool]
 ) -> dict[str, Report | TrainwatchError]:
     """The jobs that could be reviewed in time, or why not; a few at once, the most urgent first."""
     told: dict[str, Report | TrainwatchError] = {}
@@ -128,7 +128,7 @@ def _ordered(found: tuple[JobSummary, ...], told: dict[str, Report | TrainwatchE
     return sorted(found, key=rank) if told else list(found)
 
 
-def _row(job: JobSummary, told: Report | TrainwatchError | None, desk: Desk) -> JobRow:
+def _row(job: JobSummary, told: Report | TrainwatchError | None, desk: AccountSession) -> JobRow:
     level: Level | None = None
     verdict = finding = saved = cost = None
     if isinstance(told, Report):

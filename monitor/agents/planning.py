@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from monitor.agents.desk import Desk
-from monitor.agents.quoting import Answer, Quotes, clipped, fitted, quotes_of
+from monitor.agents.desk import AccountSession
+from monitor.agents.quoting import Quotes, ToolAnswer, clipped, fitted, quotes_of
 from monitor.agents.reviewing import range_of
 from monitor.agents.shapes import Problem
 from monitor.archive.document import as_line
@@ -22,14 +22,14 @@ _FITS = {"yes": "fits", "borderline": "is borderline", "no": "does not fit", "un
 
 
 def planned(
-    desk: Desk,
+    desk: AccountSession,
     job: str,
     preset_name: str,
     start: Mapping[str, Any],
     change: Mapping[str, Any],
     say: Progress,
     given_up: Callable[[], bool],
-) -> Answer:
+) -> ToolAnswer:
     """The plan that starts from a job, a preset, or values."""
     quotes, found = _plan(desk, job, preset_name, start, change, say, given_up)
     document = plan_document(found)
@@ -64,10 +64,10 @@ def _marked(value: Any, quotes: Quotes) -> Any:
     return quotes.marked(value) if isinstance(value, str) else value
 
 
-def _answer(found: Plan, document: Mapping[str, Any], lines: list[str], problems: list[Problem]) -> Answer:
+def _answer(found: Plan, document: Mapping[str, Any], lines: list[str], problems: list[Problem]) -> ToolAnswer:
     prediction, memory = document["prediction"], document["prediction"]["gpu_memory_gib"] or {}
 
-    def make(shown: int) -> Answer:
+    def make(shown: int) -> ToolAnswer:
         out = len(problems) - shown
         said = [*lines, *(f"- {each['id']} ({each['severity']}): {each['said']}" for each in problems[:shown])]
         if out:
@@ -87,13 +87,13 @@ def _answer(found: Plan, document: Mapping[str, Any], lines: list[str], problems
             "left_out": out,
             "next": None,
         }
-        return Answer("\n".join(said), data)
+        return ToolAnswer("\n".join(said), data)
 
     return fitted(make, len(problems), CAP)
 
 
 def _plan(
-    desk: Desk,
+    desk: AccountSession,
     job: str,
     preset_name: str,
     start: Mapping[str, Any],

@@ -25,7 +25,7 @@ _PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolAnswer:
     """What a tool says: ``text`` for a model, ``data`` (plain JSON) for a program. Both say the same."""
 
     text: str
@@ -46,7 +46,7 @@ def tokens(text: str) -> int:
     return max(math.ceil(len(text) / _PER_TOKEN), pieces)
 
 
-def fitted(make: Callable[[int], Answer], items: int, cap: int) -> Answer:
+def fitted(make: Callable[[int], ToolAnswer], items: int, cap: int) -> ToolAnswer:
     """The answer of ``make`` with as many of the items as fit into so many tokens; it says by itself what is left out."""
     shown, step = items, max(1, items // 8)
     answer = make(shown)

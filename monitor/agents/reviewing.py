@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from monitor.agents.desk import Desk
-from monitor.agents.quoting import Answer, Quotes, clipped, fitted, quotes_of
+from monitor.agents.desk import AccountSession
+from monitor.agents.quoting import Quotes, ToolAnswer, clipped, fitted, quotes_of
 from monitor.agents.shapes import FindingRow, NodeRow, Range
 from monitor.archive.document import json_types
 from monitor.diagnose.headline import facts, outlook, status_word
@@ -23,7 +23,7 @@ _FINDINGS, _NODES, _GAPS = 5, 4, 4
 _LONGEST = {"brief": 420, "full": 900}
 
 
-def review(desk: Desk, job: str, detail: Detail, say: Progress, given_up: Callable[[], bool]) -> Answer:
+def review(desk: AccountSession, job: str, detail: Detail, say: Progress, given_up: Callable[[], bool]) -> ToolAnswer:
     """The review of a job, its findings in the order of acting."""
     report = desk.report(job, say, given_up)
     quotes = quotes_of(report)
@@ -33,7 +33,7 @@ def review(desk: Desk, job: str, detail: Detail, say: Progress, given_up: Callab
     many = len(nodes) if detail == "full" else min(len(nodes), _NODES)
     data = {"job": job, **_figures(report, quotes)}
 
-    def make(shown: int) -> Answer:
+    def make(shown: int) -> ToolAnswer:
         # Of many nodes the findings name those that matter.
         kept = nodes[: min(many, 4 * shown + _NODES)]
         out = len(rows) - shown
@@ -47,7 +47,7 @@ def review(desk: Desk, job: str, detail: Detail, say: Progress, given_up: Callab
         if rows:
             lines.append(f'Next: evidence(job="{job}", finding="{rows[0]["id"]}").')
         told = {**data, "findings": rows[:shown], "nodes": kept, "left_out": out, "next": following}
-        return Answer("\n".join(lines), json_types(told))
+        return ToolAnswer("\n".join(lines), json_types(told))
 
     return fitted(make, most, CAPS[detail])
 

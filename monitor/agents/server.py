@@ -23,8 +23,8 @@ from pydantic import Field
 
 from monitor import __version__
 from monitor.agents import comparing, evidence, listing, planning, reviewing, shapes, watching
-from monitor.agents.desk import Desk
-from monitor.agents.quoting import Answer
+from monitor.agents.desk import AccountSession
+from monitor.agents.quoting import ToolAnswer
 from monitor.errors import BadCall, NoSuchJob, TrainwatchError
 from monitor.faults import fault
 from monitor.inert import inert
@@ -46,7 +46,7 @@ Text = Annotated[str, Field(max_length=300)]
 Limit = Annotated[int, Field(ge=1, le=50)]
 
 
-def server(desk: Desk) -> MCPServer[None]:
+def server(desk: AccountSession) -> MCPServer[None]:
     """The server over one account."""
     mcp: MCPServer[None] = MCPServer(
         "trainwatch", title="Trainwatch", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
@@ -90,7 +90,7 @@ def server(desk: Desk) -> MCPServer[None]:
         at: Annotated[str, Field(description="time or line id")] = "",
         limit: Annotated[int, Field(ge=1, le=evidence.MOST_LINES)] = 40,
         cursor: Text = "",
-    ) -> Annotated[CallToolResult, shapes.Evidence]:
+    ) -> Annotated[CallToolResult, shapes.EvidencePage]:
         """The figures and lines behind a finding; or log lines with a text (find), around a time (at), or the newest."""
         ask = partial(evidence.evidence, desk, job, finding, find, node, at, limit, cursor)
         return await _answered(ctx, "evidence", ask)
@@ -137,7 +137,7 @@ def server(desk: Desk) -> MCPServer[None]:
     return mcp
 
 
-async def _answered(ctx: Context, tool: str, ask: Callable[..., Answer]) -> CallToolResult:
+async def _answered(ctx: Context, tool: str, ask: Callable[..., ToolAnswer]) -> CallToolResult:
     """Runs it in a thread of its own; one that nobody waits for any more ends at its next step."""
     gone, said = threading.Event(), count(1)
     # Several jobs are reviewed side by side, in threads that know of no loop.

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from monitor.alert.conditions import Rule
-from monitor.alert.evaluate import Verdict
+from monitor.alert.conditions import AlertRule
+from monitor.alert.evaluate import RuleVerdict
 from monitor.alert.ledger import COLUMNS, Ledger, Pending, SetAside, durable, trouble_of
 from monitor.alert.locks import Turn, taking_turns
 from monitor.alert.message import Message, id_of
@@ -32,7 +32,7 @@ _LOCK_WAIT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DeliveryResult:
     """What became of the messages for one sink."""
 
     sink: Sink
@@ -84,7 +84,7 @@ def deliver(
     at_once_s: tuple[float, ...] = AT_ONCE_S,
     *,
     what: str = "",
-) -> Outcome:
+) -> DeliveryResult:
     """Sends what the sink has not got. The first message that cannot be sent now ends it: the receiver is down.
 
     ``what`` is what other processes are told of this one meanwhile.
@@ -108,7 +108,7 @@ def _sent(
     sleep: Callable[[float], None],
     clock: Callable[[], float],
     at_once_s: tuple[float, ...],
-) -> Outcome:
+) -> DeliveryResult:
     key, sent, trouble = key_of(sink), 0, ""
     refused: list[SetAside] = []
     while turn.mine and not trouble:
@@ -120,7 +120,7 @@ def _sent(
             sent += not trouble
         except Refused as error:
             refused.append(ledger.refuse(waiting[0], clock(), str(error)))
-    return Outcome(sink, sent, ledger.count_pending(key), trouble, tuple(refused), turn.holder)
+    return DeliveryResult(sink, sent, ledger.count_pending(key), trouble, tuple(refused), turn.holder)
 
 
 def _send(
@@ -204,7 +204,7 @@ class Telling:
 
     def __init__(
         self,
-        rules: Sequence[Rule],
+        rules: Sequence[AlertRule],
         sinks: Sequence[str],
         ledger: Path | None,
         sleep: Callable[[float], None] = time.sleep,
@@ -228,7 +228,7 @@ class Telling:
         self.trouble = ""
         """Why the ledger could not be used since the last look; "" where it could."""
 
-    def hear(self, look: Look, verdicts: Sequence[Verdict]) -> tuple[Message, ...]:
+    def hear(self, look: Look, verdicts: Sequence[RuleVerdict]) -> tuple[Message, ...]:
         """Writes down what is new for the sinks, and gives what is new to be printed.
 
         A ledger that cannot be used (``trouble``) loses nothing: what is new then is new at the next look, too.
@@ -244,7 +244,7 @@ class Telling:
         printed = [verdict for verdict in verdicts if verdict.rule.name in self._printed]
         return news(self._here, look, printed, {})
 
-    def deliver(self) -> tuple[Outcome, ...]:
+    def deliver(self) -> tuple[DeliveryResult, ...]:
         """Sends what the ledger holds for these sinks, that of earlier processes too."""
         if self._ledger is None:
             return ()

@@ -136,7 +136,7 @@ LONGEST_WAIT_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LedgerEntry:
     """An alert that was said: the newest of its job, rule and key (a node, or a finding)."""
 
     number: int
@@ -264,11 +264,14 @@ class Ledger:
             self._db.execute("delete from marks where name = ?", (name,))
             self._db.execute("insert into marks values (?, ?)", (name, at))
 
-    def newest(self, job: str, rule: str) -> dict[str, Told]:
+    def newest(self, job: str, rule: str) -> dict[str, LedgerEntry]:
         """By key, the newest alert of each."""
         rows = self._sound("alerts", "where job = ? and rule = ?", (job, rule))
         names = ("number", "since", "fired", "absent", "closed", "cleared", "about")
-        return {row["key"]: Told(*(row[name] for name in names)) for row in sorted(rows, key=lambda row: row["number"])}
+        return {
+            row["key"]: LedgerEntry(*(row[name] for name in names))
+            for row in sorted(rows, key=lambda row: row["number"])
+        }
 
     def open(
         self,

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from monitor.alert.conditions import Found, Rule, Threshold
-from monitor.alert.evaluate import Crossing, Verdict, missing
+from monitor.alert.conditions import AlertRule, FindingCondition, Threshold
+from monitor.alert.evaluate import Crossing, RuleVerdict, missing
 from monitor.alert.history import COOL_DOWN_S, by_key, is_refuted
-from monitor.alert.ledger import Ledger, Told
+from monitor.alert.ledger import Ledger, LedgerEntry
 from monitor.alert.message import Kind, Message, id_of, iso, message_of
 from monitor.alert.series import came_by_words
 from monitor.model import Job, Report
@@ -49,7 +49,7 @@ class Look:
 
 
 def news(
-    ledger: Ledger, look: Look, verdicts: Sequence[Verdict], sinks: dict[str, tuple[str, ...]]
+    ledger: Ledger, look: Look, verdicts: Sequence[RuleVerdict], sinks: dict[str, tuple[str, ...]]
 ) -> tuple[Message, ...]:
     """The new messages, written down for the sinks of their rules (by rule name, in the ledger's words) in one step."""
     out: list[Message] = []
@@ -66,7 +66,7 @@ def news(
 class _Teller:
     """One rule of one look."""
 
-    def __init__(self, ledger: Ledger, look: Look, rule: Rule) -> None:
+    def __init__(self, ledger: Ledger, look: Look, rule: AlertRule) -> None:
         self._ledger = ledger
         self._look = look
         self._rule = rule
@@ -74,10 +74,10 @@ class _Teller:
         self._told = ledger.newest(look.job_id, self._id)
         self._out: list[Message] = []
 
-    def say(self, verdict: Verdict) -> list[Message]:
+    def say(self, verdict: RuleVerdict) -> list[Message]:
         when = self._rule.when
         first = self._ledger.first_look(self._look.job_id, self._id, self._look.now_s)
-        if isinstance(when, Found):
+        if isinstance(when, FindingCondition):
             self._findings(verdict, when)
         else:
             self._episodes(when, verdict, first)
@@ -85,7 +85,7 @@ class _Teller:
             self._end_of_job()
         return self._out
 
-    def _episodes(self, when: Threshold, verdict: Verdict, first: float) -> None:
+    def _episodes(self, when: Threshold, verdict: RuleVerdict, first: float) -> None:
         look, running = self._look, self._look.job.is_running
         found = by_key(look.report, when, look.now, look.cool_down_s)
         known = set(self._told)
@@ -104,7 +104,7 @@ class _Teller:
             if key in found and self._is_refuted(when, key, told):
                 self._close(key, told, look.now, "resolved")
 
-    def _is_refuted(self, when: Threshold, key: str, told: Told) -> bool:
+    def _is_refuted(self, when: Threshold, key: str, told: LedgerEntry) -> bool:
         """Whether late figures show that there was nothing; missing ones show nothing."""
         if told.since is None or told.fired is None:
             return True  # nothing tells of time, so all that is seen counts
@@ -126,7 +126,7 @@ class _Teller:
         if episode.until is not None and told.closed is None:
             self._close(key, told, episode.until, "resolved")
 
-    def _findings(self, verdict: Verdict, when: Found) -> None:
+    def _findings(self, verdict: RuleVerdict, when: FindingCondition) -> None:
         present = {firing.finding: firing for firing in verdict.firing}
         for key, firing in present.items():
             told = self._told.get(key)
@@ -145,7 +145,7 @@ class _Teller:
             elif self._look.now_s - told.absent >= _MISSED_S:
                 self._close(key, told, datetime.fromtimestamp(told.absent, UTC), "resolved")
 
-    def _may_return(self, told: Told) -> bool:
+    def _may_return(self, told: LedgerEntry) -> bool:
         """Whether a finding that was over is to be said again."""
         ended = self._look.job.ended
         if not self._look.job.is_running:
@@ -169,14 +169,14 @@ class _Teller:
             # Nobody waits for the end of what is first said when the job is over.
             closed, cleared = look.now_s, (look.job.ended or look.now).timestamp()
             self._ledger.end(look.job_id, self._id, key, number, cleared, closed)
-        self._told[key] = Told(number, since, at, None, closed, cleared, noted)
+        self._told[key] = LedgerEntry(number, since, at, None, closed, cleared, noted)
         self._say("firing", key, number, about)
 
-    def _close(self, key: str, told: Told, cleared: datetime, kind: Kind) -> None:
+    def _close(self, key: str, told: LedgerEntry, cleared: datetime, kind: Kind) -> None:
         look = self._look
         at = cleared.timestamp()
         self._ledger.end(look.job_id, self._id, key, told.number, at, look.now_s)
-        self._told[key] = Told(told.number, told.since, told.fired, None, look.now_s, at, told.about)
+        self._told[key] = LedgerEntry(told.number, told.since, told.fired, None, look.now_s, at, told.about)
         self._say(kind, key, told.number, _remembered(told, cleared))
 
     def _say(self, kind: Kind, key: str, number: int, about: Crossing) -> None:
@@ -202,6 +202,6 @@ def _now(episode: Crossing, latest: Crossing | None) -> Crossing:
     return replace(episode, until=None, value=seen.value, limit=seen.limit)
 
 
-def _remembered(told: Told, cleared: datetime) -> Crossing:
+def _remembered(told: LedgerEntry, cleared: datetime) -> Crossing:
     since = None if told.since is None else datetime.fromtimestamp(told.since, UTC)
     return Crossing(since=since, until=cleared, **json.loads(told.about))

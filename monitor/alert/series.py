@@ -134,7 +134,7 @@ def _why_none(report: Report, words: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
+class LinearPieces:
     """From ``low`` at ``begins`` to ``high`` at ``ends``, growing evenly; all arrays are of one length."""
 
     node: str | None
@@ -145,7 +145,7 @@ class Pieces:
     usual: Floats
 
 
-def cut(pieces: Pieces, when: Threshold) -> Track:
+def cut(pieces: LinearPieces, when: Threshold) -> Track:
     """The pieces as a track, whose samples have the value at their end; on it the condition is true or false throughout."""
     limit = when.value * pieces.usual if when.relative else np.full(len(pieces.low), when.value)
     grown, span = pieces.high - pieces.low, pieces.ends - pieces.begins
@@ -203,9 +203,9 @@ def _end(report: Report, now: datetime) -> float | None:
     return None if last is None else last.timestamp()
 
 
-def _silence_of_node(node: str, times: Floats, end: float | None) -> Pieces:
+def _silence_of_node(node: str, times: Floats, end: float | None) -> LinearPieces:
     edges = np.append(times, max(times[-1], end if end is not None else times[-1]))
-    return Pieces(node or None, edges[:-1], edges[1:], np.zeros(len(times)), np.diff(edges), _usual(times))
+    return LinearPieces(node or None, edges[:-1], edges[1:], np.zeros(len(times)), np.diff(edges), _usual(times))
 
 
 def _usual(times: Floats) -> Floats:
@@ -215,7 +215,7 @@ def _usual(times: Floats) -> Floats:
     return medians
 
 
-def _joint(nodes: list[Floats], when: Threshold, end: float | None) -> Pieces:
+def _joint(nodes: list[Floats], when: Threshold, end: float | None) -> LinearPieces:
     """Over several nodes, from when each has done a step: for ``all`` that of the node nearest to the other side."""
     edges = np.unique(np.concatenate(nodes))
     edges = edges[edges >= max(times[0] for times in nodes)]
@@ -227,7 +227,7 @@ def _joint(nodes: list[Floats], when: Threshold, end: float | None) -> Pieces:
     ends = np.append(edges[1:], max(edges[-1], end if end is not None else edges[-1]))
     every = np.unique(np.concatenate(nodes))
     usual = _usual(every)[np.searchsorted(every, edges)]
-    return Pieces(None, edges, ends, low, low + (ends - edges), usual)
+    return LinearPieces(None, edges, ends, low, low + (ends - edges), usual)
 
 
 def _why_no_silence(report: Report) -> str:
@@ -248,14 +248,14 @@ def cost_tracks(report: Report, when: Threshold, now: datetime) -> Tracked:
     if not phases:
         at = np.array([(report.job.ended or report.job.created or now).timestamp()])
         amount = np.array([usd])
-        return Tracked((cut(Pieces(None, at, at, amount, amount, np.array([np.nan])), when),), "USD")
+        return Tracked((cut(LinearPieces(None, at, at, amount, amount, np.array([np.nan])), when),), "USD")
     seconds = np.array([phase.seconds if phase.billed else 0.0 for phase in phases])
     grown = np.cumsum(seconds) / max(seconds.sum(), 1e-9) * usd
     grown[-1] = usd
     low = np.insert(grown[:-1], 0, 0.0)
     begins = np.array([phase.start.timestamp() for phase in phases])
     ends = np.array([phase.end.timestamp() for phase in phases])
-    return Tracked((cut(Pieces(None, begins, ends, low, grown, np.full(len(ends), np.nan)), when),), "USD")
+    return Tracked((cut(LinearPieces(None, begins, ends, low, grown, np.full(len(ends), np.nan)), when),), "USD")
 
 
 # Debugger's rule MaxInitializationTime: by then a running job that shows no step has had its time.

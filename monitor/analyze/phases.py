@@ -26,7 +26,17 @@ from monitor.analyze.checkpoints import Activity
 from monitor.analyze.journal import usual_step_s
 from monitor.analyze.lost import LostWork
 from monitor.analyze.silence import at_work, held_gpus, silence, stands_still
-from monitor.analyze.training_time import BUCKETS, Ending, Ints, Reports, Tail, marks, reports, to_ms, training
+from monitor.analyze.training_time import (
+    BUCKETS,
+    Ending,
+    Ints,
+    ReportColumns,
+    TrainingTail,
+    marks,
+    reports,
+    to_ms,
+    training,
+)
 from monitor.analyze.utilization import training_spans
 from monitor.model import ENDED_STATUSES, Bucket, Cost, InstanceGroup, Job, Phase, Price, Run
 
@@ -247,7 +257,7 @@ def phases(
             parts.append(Phase(_BY_STATUS.get(name, "unknown"), start, end, False))
             continue
         ending = _ending(job, name == spans[-1][0] and end == spans[-1][2], start == last_training)
-        tail = Tail(ending, _silent(run, journal, start, end, ending), last_line, *marks(run.events))
+        tail = TrainingTail(ending, _silent(run, journal, start, end, ending), last_line, *marks(run.events))
         parts += _training(run, told, (start, end), tail, restarts, activities, lost)
     return tuple(_joined(with_billing(parts, job)))
 
@@ -336,9 +346,9 @@ def _ending(job: Job, current: bool, last: bool) -> Ending:
 
 def _training(
     run: Run,
-    told: Reports,
+    told: ReportColumns,
     span: tuple[datetime, datetime],
-    tail: Tail,
+    tail: TrainingTail,
     restarts: Ints,
     activities: Sequence[Activity],
     lost: LostWork | None,

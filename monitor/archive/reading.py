@@ -93,7 +93,7 @@ class NewerSchema(NoData):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ArchivedFile:
     """One file of a job."""
 
     path: str
@@ -101,7 +101,7 @@ class Part:
     sha256: str
 
     @classmethod
-    def of(cls, path: str, data: bytes) -> Part:
+    def of(cls, path: str, data: bytes) -> ArchivedFile:
         return cls(path, len(data), hashlib.sha256(data).hexdigest())
 
     def is_in(self, data: bytes | None) -> bool:
@@ -126,7 +126,7 @@ class Manifest:
     price: Price | None
     masked: tuple[str, ...]
     """Parameters whose values are secrets, and are not here."""
-    parts: Mapping[str, Part]
+    parts: Mapping[str, ArchivedFile]
     """By the name of the table, and "report"."""
     row: Mapping[str, Any]
     """As in the table of jobs, so that a list of jobs needs no more than these files."""

@@ -196,10 +196,10 @@ def store_of(address: str, region: str | None = None, profile: str | None = None
         raise BadCall("No archive was named.", "Name a folder, or s3://bucket/prefix.")
     if address.startswith(_S3):
         # Imported late: a folder needs no AWS.
-        from monitor.aws.bucket import Bucket
+        from monitor.aws.bucket import BucketStore
         from monitor.aws.clients import Clients
 
-        return Bucket(address, Clients(region, profile))
+        return BucketStore(address, Clients(region, profile))
     if "://" in address or _CUT_ADDRESS.match(address):
         raise BadCall(f"Archives cannot be at {address}.", "Name a folder, or s3://bucket/prefix.")
     return FolderStore(address)

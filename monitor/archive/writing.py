@@ -21,7 +21,7 @@ from monitor.archive import reading as manifests
 from monitor.archive.cache import is_final, reader_version
 from monitor.archive.document import report_document
 from monitor.archive.layout import FRAMES, SCHEMA, TABLES, place_of
-from monitor.archive.reading import Manifest, Part
+from monitor.archive.reading import ArchivedFile, Manifest
 from monitor.archive.store import Store
 from monitor.diagnose.stakes import bill_of
 from monitor.diagnose.verdict import judge, mean_of
@@ -113,7 +113,7 @@ def write(
         profiler=run.profiler,
         price=report.price,
         masked=masked,
-        parts={name: Part.of(path, data) for name, (path, data) in files.items()},
+        parts={name: ArchivedFile.of(path, data) for name, (path, data) in files.items()},
         row=row,
         beginnings=beginnings,
     )

@@ -26,7 +26,7 @@ from monitor.alert.alarms.alarm import (
     prefix_of,
 )
 from monitor.alert.alarms.plan import alarms_of
-from monitor.alert.conditions import Rule, number
+from monitor.alert.conditions import AlertRule, number
 from monitor.alert.sinks.names import sink_of
 from monitor.cli.alert import asked_rules
 from monitor.cli.options import account_source
@@ -109,7 +109,7 @@ def _with_devices(source: AwsSource, job: Job) -> Job:
     return replace(job, nodes=tuple(nodes))
 
 
-def _check_topics(region: str, rules: Sequence[Rule], topics: Sequence[str]) -> None:
+def _check_topics(region: str, rules: Sequence[AlertRule], topics: Sequence[str]) -> None:
     """BadCall for a topic that an alarm of this region cannot tell."""
     for rule in rules:
         mine = {*topics, *(sink_of(sink).target for sink in rule.notify if sink_of(sink).kind == "sns")}

@@ -14,10 +14,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
-from monitor.alert.conditions import Rule, Threshold
+from monitor.alert.conditions import AlertRule, Threshold
 from monitor.alert.delivery import Telling
-from monitor.alert.evaluate import Verdict, evaluate, figure
-from monitor.alert.history import Backtested, BacktestedJob, Said, backtest
+from monitor.alert.evaluate import RuleVerdict, evaluate, figure
+from monitor.alert.history import Backtested, BacktestedAlert, BacktestedJob, backtest
 from monitor.alert.ledger import durable, ledger_file
 from monitor.alert.message import alert_document, backtest_document
 from monitor.alert.news import Look
@@ -61,7 +61,7 @@ _Advance = Callable[[int, str, float], None]
 """Told which job of all is read or walked through, and how much of it is done."""
 
 
-def run_backtest(arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> int:
+def run_backtest(arguments: argparse.Namespace, rules: tuple[AlertRule, ...]) -> int:
     """Walks through each job, and prints what would have been said. 1 where anything would have been."""
     names = _names(arguments)
     jobs, troubles = [], []
@@ -99,7 +99,9 @@ def _names(arguments: argparse.Namespace) -> list[str | None]:
     return [*found]
 
 
-def _tested(arguments: argparse.Namespace, rules: tuple[Rule, ...], advance: _Advance, place: int) -> BacktestedJob:
+def _tested(
+    arguments: argparse.Namespace, rules: tuple[AlertRule, ...], advance: _Advance, place: int
+) -> BacktestedJob:
     extra = own_patterns(arguments)
     source, name = job_source(arguments)
     settings = read()
@@ -132,7 +134,7 @@ def _bar(arguments: argparse.Namespace, jobs: int) -> Iterator[_Advance]:
         yield lambda place, name, share: bar.update(task, description=name, completed=place + share)
 
 
-def _print(jobs: Sequence[BacktestedJob], rules: Sequence[Rule], paper: Console) -> None:
+def _print(jobs: Sequence[BacktestedJob], rules: Sequence[AlertRule], paper: Console) -> None:
     for job in jobs:
         paper.print(Text.assemble((job.job, "bold"), f" · {_about(job)}"))
         rows = [row for tested in job.rules for row in _rows(tested)]
@@ -180,12 +182,12 @@ def _rows(tested: Backtested) -> Iterator[Sequence[Cell]]:
         yield "", f"and {len(tested.said) - _LISTED} more", *rest
 
 
-def _cost(said: Said) -> str:
+def _cost(said: BacktestedAlert) -> str:
     wasted = "" if said.wasted_usd_after is None else f" ({usd(said.wasted_usd_after)})"
     return f"{usd(said.usd_after)}{wasted}"
 
 
-def _value(rule: Rule, said: Said) -> str:
+def _value(rule: AlertRule, said: BacktestedAlert) -> str:
     return figure(said.episode.value, rule.when.metric, said.episode.unit) if isinstance(rule.when, Threshold) else ""
 
 
@@ -193,7 +195,7 @@ def _clock(at: datetime | None) -> str:
     return DASH if at is None else f"{at:%d %b %H:%M}".lstrip("0")
 
 
-def _sums(jobs: Sequence[BacktestedJob], rules: Sequence[Rule], paper: Console) -> None:
+def _sums(jobs: Sequence[BacktestedJob], rules: Sequence[AlertRule], paper: Console) -> None:
     """A line a rule over all jobs."""
     rows = []
     for place, rule in enumerate(rules):
@@ -249,7 +251,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise
     except TrainwatchError as error:
         if arguments.format == "json":
-            nothing = [Verdict(rule, "no data", why=str(error)) for rule in rules]
+            nothing = [RuleVerdict(rule, "no data", why=str(error)) for rule in rules]
             deliver(arguments, as_json(alert_document(arguments.job or "", nothing, datetime.now(UTC))))
         raise
     code = CROSSED if said else exit_code(verdicts)
@@ -280,8 +282,8 @@ def _has_job(arguments: argparse.Namespace) -> bool:
 
 
 def _once(
-    arguments: argparse.Namespace, rules: tuple[Rule, ...], telling: Telling, looking: Looking
-) -> tuple[tuple[Verdict, ...], str]:
+    arguments: argparse.Namespace, rules: tuple[AlertRule, ...], telling: Telling, looking: Looking
+) -> tuple[tuple[RuleVerdict, ...], str]:
     """One look, printed; sinks other than the terminal get what they did not get before.
 
     (the verdicts, why step times were not published, if that was asked for)
@@ -320,7 +322,7 @@ def _looking(arguments: argparse.Namespace, ledger: Path | None) -> Looking:
     return Looking(reviewer.review, settings.public_url, publish)
 
 
-def asked_rules(arguments: argparse.Namespace) -> tuple[Rule, ...]:
+def asked_rules(arguments: argparse.Namespace) -> tuple[AlertRule, ...]:
     """The rules of the call: those of the file and of each --when, else the saved ones."""
     rules = _given_rules(arguments)
     if not rules:
@@ -335,12 +337,12 @@ def asked_rules(arguments: argparse.Namespace) -> tuple[Rule, ...]:
     return rules
 
 
-def _given_rules(arguments: argparse.Namespace) -> tuple[Rule, ...]:
+def _given_rules(arguments: argparse.Namespace) -> tuple[AlertRule, ...]:
     rules = read_rules(Path(arguments.rules)) if arguments.rules else ()
     return rules + rules_of(arguments.when, [rule.name for rule in rules])
 
 
-def exit_code(verdicts: tuple[Verdict, ...]) -> int:
+def exit_code(verdicts: tuple[RuleVerdict, ...]) -> int:
     """1 where a rule fires, else 3 where one could not be evaluated (told on standard error), else 0."""
     if any(verdict.state == "firing" for verdict in verdicts):
         return CROSSED

@@ -20,9 +20,9 @@ from typing import Any
 from rich.text import Text
 
 from monitor.accounts import AccountRegion
-from monitor.alert.conditions import Rule
-from monitor.alert.delivery import Outcome, Telling
-from monitor.alert.evaluate import Verdict, evaluate
+from monitor.alert.conditions import AlertRule
+from monitor.alert.delivery import DeliveryResult, Telling
+from monitor.alert.evaluate import RuleVerdict, evaluate
 from monitor.alert.ledger import SetAside
 from monitor.alert.message import Message, alert_document, iso
 from monitor.alert.news import Look
@@ -68,12 +68,12 @@ _Key = tuple[AccountRegion, str, datetime | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JobVerdicts:
     """One job, and what the rules say of it."""
 
     where: AccountRegion
     name: str
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[RuleVerdict, ...]
     report: Report | None = None
     """None where it could not be reviewed; each verdict says why."""
 
@@ -81,10 +81,10 @@ class Judged:
         return any(verdict.state == state for verdict in self.verdicts)
 
 
-class Desk:
+class AccountsWatcher:
     """Looks at the jobs of many accounts again and again, each time reading only what is new of each."""
 
-    def __init__(self, arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> None:
+    def __init__(self, arguments: argparse.Namespace, rules: tuple[AlertRule, ...]) -> None:
         self.settings = read()
         self.pairs = pairs_of(arguments, self.settings)
         self.cool_down_s = seconds_of("--cool-down", arguments.cool_down)
@@ -94,7 +94,7 @@ class Desk:
         self._reviewers: dict[_Key, Reviewer] = {}
         self._over: set[_Key] = set()
 
-    def look(self, now: datetime, say: Callable[[str], None]) -> tuple[list[Judged], tuple[Missing, ...]]:
+    def look(self, now: datetime, say: Callable[[str], None]) -> tuple[list[JobVerdicts], tuple[Missing, ...]]:
         """What the rules say of each job that runs or ended within the hour, and what could not be listed. A job of which
         nothing more is to come is judged once."""
         listed = (
@@ -104,13 +104,13 @@ class Desk:
         jobs = [each for each in _jobs(listed, now) if _key(*each) not in self._over]
         # Of those that are gone from the lists nothing is kept.
         self._reviewers = {key: known for job in jobs if (known := self._reviewers.get(key := _key(*job)))}
-        judged: list[Judged] = []
+        judged: list[JobVerdicts] = []
         for one in side_by_side(lambda job: self._judge(*job), jobs, _AT_ONCE):
             judged.append(one)
             say(f"{len(judged)} of {len(jobs)} jobs judged")
         return judged, _missing(listed)
 
-    def tell(self, telling: Telling, judged: Sequence[Judged]) -> list[Message]:
+    def tell(self, telling: Telling, judged: Sequence[JobVerdicts]) -> list[Message]:
         """Writes down what is new for the sinks; what is new to be printed comes back."""
         new: list[Message] = []
         for one in judged:
@@ -121,7 +121,7 @@ class Desk:
                 new += telling.hear(look, one.verdicts)
         return new
 
-    def _judge(self, where: AccountRegion, job: JobSummary) -> Judged:
+    def _judge(self, where: AccountRegion, job: JobSummary) -> JobVerdicts:
         key = _key(where, job)
         try:
             reviewer = self._reviewers.get(key) or self._reviewer(where, job)
@@ -129,19 +129,21 @@ class Desk:
             report = reviewer.review(datetime.now(UTC))
             if is_over(report, report.reviewed_at):
                 self._over.add(key)
-            return Judged(where, job.name, evaluate(report, self._rules, report.reviewed_at), report)
+            return JobVerdicts(where, job.name, evaluate(report, self._rules, report.reviewed_at), report)
         except Exception as error:  # a bug met in one job must not hide the others
             told = error if isinstance(error, TrainwatchError) else fault(error, f"Judging {job.name}")
-            return Judged(where, job.name, tuple(Verdict(rule, "no data", why=str(told)) for rule in self._rules))
+            return JobVerdicts(
+                where, job.name, tuple(RuleVerdict(rule, "no data", why=str(told)) for rule in self._rules)
+            )
 
     def _reviewer(self, where: AccountRegion, job: JobSummary) -> Reviewer:
         extra = own_patterns(self._arguments)
         return Reviewer(self._sweep.source(where), job.name, self.settings, extra, cache=self._cache)
 
 
-def run(arguments: argparse.Namespace, rules: tuple[Rule, ...], telling: Telling) -> int:
+def run(arguments: argparse.Namespace, rules: tuple[AlertRule, ...], telling: Telling) -> int:
     """Judges, prints and tells; 1 where a rule fires, else 3 where something could not be judged."""
-    now, desk = datetime.now(UTC), Desk(arguments, rules)
+    now, desk = datetime.now(UTC), AccountsWatcher(arguments, rules)
     pairs = desk.pairs
     with progress(arguments, "listing jobs") as say:
         judged, missing = desk.look(now, say)
@@ -177,7 +179,7 @@ def _key(where: AccountRegion, job: JobSummary) -> _Key:
     return where, job.name, job.created
 
 
-def _document(judged: Sequence[Judged], missing: Sequence[Missing], now: datetime) -> dict[str, Any]:
+def _document(judged: Sequence[JobVerdicts], missing: Sequence[Missing], now: datetime) -> dict[str, Any]:
     jobs = [
         {"account": one.where.account.name, "region": one.where.region}
         | alert_document(one.name, one.verdicts, one.report.reviewed_at if one.report else now)
@@ -186,7 +188,7 @@ def _document(judged: Sequence[Judged], missing: Sequence[Missing], now: datetim
     return {"schema": 1, "evaluated_at": iso(now), "jobs": jobs, "not_read": missing_documents(missing)}
 
 
-def _print(judged: Sequence[Judged], answered: int, asked: int, paper: Paper) -> None:
+def _print(judged: Sequence[JobVerdicts], answered: int, asked: int, paper: Paper) -> None:
     """The jobs with something to say, those that fire first; the others are counted."""
     loud = [one for one in judged if one.has("firing")]
     unsure = [one for one in judged if one.has("no data") and one not in loud]
@@ -201,7 +203,7 @@ def _print(judged: Sequence[Judged], answered: int, asked: int, paper: Paper) ->
     paper.print(f"{summary(judged, answered, asked)}.")
 
 
-def summary(judged: Sequence[Judged], answered: int, asked: int) -> str:
+def summary(judged: Sequence[JobVerdicts], answered: int, asked: int) -> str:
     """How many jobs were looked at where, and how many of them cross a threshold."""
     loud = sum(one.has("firing") for one in judged)
     unsure = sum(one.has("no data") and not one.has("firing") for one in judged)
@@ -223,13 +225,13 @@ Sleep = Callable[[float], None]
 class _Seen:
     """What a watch has seen so far."""
 
-    judged: list[Judged]
+    judged: list[JobVerdicts]
     missing: tuple[Missing, ...]
     at: datetime
     fired: int = 0
     """Messages of thresholds that were crossed, printed or sent."""
     messages: list[Message] = field(default_factory=list)
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[DeliveryResult, ...] = ()
     set_aside: tuple[SetAside, ...] = ()
     calls: int = 0
     usd: float = 0.0
@@ -237,14 +239,14 @@ class _Seen:
 
 def run_watch_across(
     arguments: argparse.Namespace,
-    rules: tuple[Rule, ...],
+    rules: tuple[AlertRule, ...],
     telling: Telling,
     sleep: Sleep = time.sleep,
     now: Now = lambda: datetime.now(UTC),
 ) -> int:
     """Watches until nobody reads it any more; 1 where a threshold was crossed. 3 where no account at all can be read first."""
     interval_s = max(SHORTEST_S, seconds_of("--interval", arguments.interval))
-    desk = Desk(arguments, rules)
+    desk = AccountsWatcher(arguments, rules)
     seen: _Seen | None = None
     told: set[str] = set()
     named: set[str] = set()
@@ -301,17 +303,17 @@ def _complain(seen: _Seen, telling: Telling, named: set[str], told: set[str]) ->
         to_stderr(sentence)
 
 
-def _drawn(seen: _Seen, desk: Desk, width: int) -> Text:
+def _drawn(seen: _Seen, desk: AccountsWatcher, width: int) -> Text:
     return Text(f"{_heading(seen, desk)} Ctrl-C ends it.", "dim")
 
 
-def _heading(seen: _Seen, desk: Desk) -> str:
+def _heading(seen: _Seen, desk: AccountsWatcher) -> str:
     asked = len(desk.pairs)
     said = summary(seen.judged, asked - len(seen.missing), asked)
     return f"{said}; as of {clock(seen.at)}, {count(seen.calls, 'AWS call')}, {about_usd(seen.usd)}."
 
 
-def _summary(arguments: argparse.Namespace, desk: Desk, seen: _Seen, telling: Telling) -> None:
+def _summary(arguments: argparse.Namespace, desk: AccountsWatcher, seen: _Seen, telling: Telling) -> None:
     """What was said in all."""
     if arguments.format == "json":
         document = {

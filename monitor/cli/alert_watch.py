@@ -13,9 +13,9 @@ from pathlib import Path
 from rich.console import Group
 from rich.text import Text
 
-from monitor.alert.conditions import Rule
-from monitor.alert.delivery import Outcome, Telling
-from monitor.alert.evaluate import Verdict, evaluate
+from monitor.alert.conditions import AlertRule
+from monitor.alert.delivery import DeliveryResult, Telling
+from monitor.alert.evaluate import RuleVerdict, evaluate
 from monitor.alert.ledger import Ledger, SetAside, durable
 from monitor.alert.message import Message, alert_document
 from monitor.alert.news import Look
@@ -46,10 +46,10 @@ class _Seen:
     """What a watch has seen so far."""
 
     report: Report
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[RuleVerdict, ...]
     at: datetime
     messages: list[Message] = field(default_factory=list)
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[DeliveryResult, ...] = ()
     set_aside: tuple[SetAside, ...] = ()
     told: set[str] = field(default_factory=set)
     """Troubles of the sinks that go on."""
@@ -57,12 +57,12 @@ class _Seen:
 
 def run_watch(
     arguments: argparse.Namespace,
-    rules: Sequence[Rule],
+    rules: Sequence[AlertRule],
     telling: Telling,
     looking: Looking,
     sleep: Callable[[float], None] = time.sleep,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
-) -> tuple[tuple[Verdict, ...], bool]:
+) -> tuple[tuple[RuleVerdict, ...], bool]:
     """Watches, and prints the summary. (the last verdicts, whether anything was said)."""
     pace = (max(SHORTEST_S, seconds_of("--interval", arguments.interval)), sleep, now)
     cool_down_s = seconds_of("--cool-down", arguments.cool_down)

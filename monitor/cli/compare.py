@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
 
-from monitor.archive.comparison import Record, comparison_document, record, user_pairs
+from monitor.archive.comparison import PredictionRecord, comparison_document, record, user_pairs
 from monitor.aws.calls import metered
 from monitor.cli.options import account_source, chosen_cache, own_patterns, source_of
 from monitor.cli.output import as_json, deliver, draw, paper_for, progress, tell_damage
@@ -62,7 +62,7 @@ def _reports(arguments: argparse.Namespace, now: datetime, say: Progress) -> lis
     return [reviewed(job) for job in arguments.jobs]
 
 
-def _kept(arguments: argparse.Namespace, pairs: Sequence[Pair]) -> Record | None:
+def _kept(arguments: argparse.Namespace, pairs: Sequence[Pair]) -> PredictionRecord | None:
     """Keeps the new pairs; how predictions did on the others. None where there is no place for them."""
     store = user_pairs()
     if store is None:

@@ -19,7 +19,7 @@ from rich.text import Text
 
 from monitor.accounts import AccountRegion
 from monitor.archive.cache import Cache
-from monitor.archive.cache import KeptVerdict as Kept
+from monitor.archive.cache import CachedVerdict as Kept
 from monitor.archive.document import SCHEMA, json_types
 from monitor.cli.grammar.reviewing import SHORTEST_S
 from monitor.cli.options import archive_source, seconds_of

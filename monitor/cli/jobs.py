@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.archive.cache import Cache
-from monitor.archive.cache import KeptVerdict as Kept
+from monitor.archive.cache import CachedVerdict as Kept
 from monitor.archive.document import jobs_document
 from monitor.cli import job_lists
 from monitor.cli.job_lists import (

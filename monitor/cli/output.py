@@ -27,7 +27,7 @@ from monitor.archive.document import as_json as as_json
 from monitor.archive.document import as_line as as_line
 from monitor.archive.document import without_trailing_spaces
 from monitor.cli.result_file import put
-from monitor.document import Code, Facts, Figure, Finding, Node, Note, Section, shown
+from monitor.document import Code, Facts, Figure, FindingNode, Node, Note, Section, shown
 from monitor.document import Column as Column
 from monitor.document import Table as TableNode
 from monitor.errors import CannotDo
@@ -219,7 +219,7 @@ def _draw(nodes: Iterable[Node], paper: Console, indent: int = 0) -> None:
             _draw([Note(f"| {fact.line}") for fact in node.facts if fact.line], paper, indent)
         elif isinstance(node, TableNode):
             _draw_table(node, paper)
-        elif isinstance(node, Finding):
+        elif isinstance(node, FindingNode):
             paper.print()
             _draw_head(node, paper)
             _draw(node.nodes, paper, _BESIDE)
@@ -230,12 +230,12 @@ def _draw(nodes: Iterable[Node], paper: Console, indent: int = 0) -> None:
         else:
             if node.title and not node.plain:
                 titled(node.title, paper)
-            elif not isinstance(node.nodes[0], Finding):
+            elif not isinstance(node.nodes[0], FindingNode):
                 paper.print()
             _draw(node.nodes, paper)
 
 
-def _draw_head(finding: Finding, paper: Console) -> None:
+def _draw_head(finding: FindingNode, paper: Console) -> None:
     severity = Text(f"{finding.level:<{_BESIDE}}", _STYLE[finding.level])
     if _BESIDE + len(finding.title) + 2 + len(finding.id) <= paper.width:
         paper.print(Text.assemble(severity, (finding.title, "bold"), f"  {finding.id}"))

@@ -20,7 +20,7 @@ from textual.widgets import DataTable, Footer, RichLog, Static
 
 from monitor.cli.output import VERDICT_STYLES, Paper
 from monitor.cli.report import print_report
-from monitor.cli.top import Board, Row, Seen, short
+from monitor.cli.top import Board, Seen, TopRow, short
 from monitor.errors import BadCall
 from monitor.inert import inert
 from monitor.model import LogAsk, Report
@@ -243,7 +243,7 @@ def widths(across: int) -> tuple[int, ...]:
     return (kept[0], max(12, left(kept)), *kept[2:])
 
 
-def cells(row: Row, across: tuple[int, ...]) -> list[Text]:
+def cells(row: TopRow, across: tuple[int, ...]) -> list[Text]:
     """What stands in a row's columns of these widths."""
     is_known = row.level not in {"waiting", "unreviewed"}
     texts = (

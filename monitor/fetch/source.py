@@ -71,7 +71,7 @@ class JobQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class JobQueryResult:
     """The jobs that a query finds, newest first, and what of it could not be answered."""
 
     jobs: tuple[JobSummary, ...] = ()
@@ -122,7 +122,7 @@ class LogReader(Protocol):
         ...
 
 
-class Lines(Protocol):
+class LogLineReader(Protocol):
     """Reads log lines of a stretch of time, again and again."""
 
     def __call__(self, job: Job, ask: LogAsk, before: LogSpan | None = None) -> LogSpan:
@@ -142,7 +142,7 @@ class JobSource(Protocol):
         ...
 
     @property
-    def lines(self) -> Lines | None:
+    def lines(self) -> LogLineReader | None:
         """Reads lines by their time; None where they cannot be found by it."""
         ...
 
@@ -150,7 +150,7 @@ class JobSource(Protocol):
         """The jobs that match, newest first."""
         ...
 
-    def find(self, query: JobQuery) -> Found:
+    def find(self, query: JobQuery) -> JobQueryResult:
         """As ``jobs``, with types, starts and tags where they can be had by a call a hundred jobs."""
         ...
 

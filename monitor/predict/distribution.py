@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from monitor.predict.layout import SHAPE
-from monitor.predict.parameters import ALIASES_V1, V1, V2, Entry, active_microbatches_by_default, names
+from monitor.predict.parameters import ALIASES_V1, V1, V2, ParameterSpec, active_microbatches_by_default, names
 from monitor.predict.setup import Setup, schema_of
 
 # Given even where it is the default: v1's guide asks for it, and the SDK takes v2's library as off without any parameter.
@@ -88,7 +88,7 @@ def _places(setup: Setup) -> Mapping[str, str]:
     return _IN_SCRIPT.get(setup.framework or "", {})
 
 
-def _parameters(setup: Setup, schema: Mapping[str, Entry]) -> dict[str, Any]:
+def _parameters(setup: Setup, schema: Mapping[str, ParameterSpec]) -> dict[str, Any]:
     given = {ALIASES_V1.get(name, name) for name in setup.library}
     found = {}
     for name in schema:
@@ -112,7 +112,7 @@ def is_default(setup: Setup, name: str) -> bool:
     return default is None or known.value == default
 
 
-def _default(setup: Setup, name: str, entry: Entry) -> Any:
+def _default(setup: Setup, name: str, entry: ParameterSpec) -> Any:
     if name != "active_microbatches":
         return entry.default
     return active_microbatches_by_default(setup.pipeline_degree or 1, setup.number("microbatches") or 1)

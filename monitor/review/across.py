@@ -18,7 +18,7 @@ from monitor.accounts import AccountRegion
 from monitor.aws.calls import begin
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
-from monitor.fetch.source import Found, JobQuery
+from monitor.fetch.source import JobQuery, JobQueryResult
 from monitor.model import BEGINNING, Gap, JobSummary
 from monitor.review.archived import Source
 
@@ -80,7 +80,7 @@ class Across:
 class _Kept:
     """What one pair said last."""
 
-    found: Found
+    found: JobQueryResult
     at: datetime | None
     whole_at: datetime | None
     error: TrainwatchError | None = None
@@ -164,7 +164,7 @@ class Sweep:
             made = self._read(where, query, last, now)
         except Exception as error:  # a bug met in one account must not hide the others
             told = error if isinstance(error, TrainwatchError) else fault(error, f"Listing {where}")
-            before = last or _Kept(Found(), None, None)
+            before = last or _Kept(JobQueryResult(), None, None)
             made = replace(before, error=told, failed_at=now)
         with self._lock:
             self._kept[key] = made
@@ -188,12 +188,12 @@ def _can_go_on(query: JobQuery) -> bool:
     return query.status is None and query.tag is None and query.instance_type is None
 
 
-def _merged(before: Found, changed: Found, query: JobQuery) -> Found:
+def _merged(before: JobQueryResult, changed: JobQueryResult, query: JobQuery) -> JobQueryResult:
     """The list with what has changed in the place of what it was."""
     jobs = {(job.name, job.created): job for job in (*before.jobs, *changed.jobs)}
     rows = sorted(jobs.values(), key=lambda job: job.created or BEGINNING, reverse=True)
     rows = [job for job in rows if query.takes(job)]
-    return Found(tuple(rows[: query.limit]), before.more or len(rows) > query.limit, changed.gaps)
+    return JobQueryResult(tuple(rows[: query.limit]), before.more or len(rows) > query.limit, changed.gaps)
 
 
 #: A look is one call a pair: that often is enough to see a job begin or end.

@@ -47,7 +47,7 @@ STATES: frozenset[str] = frozenset(get_args(State))
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ArchivingResult:
     """What became of one job."""
 
     name: str
@@ -61,7 +61,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ArchiveRequest:
     """One job to be archived, and what the list that named it told of it."""
 
     source: Source
@@ -74,7 +74,7 @@ class Asked:
     """The number of its account, where the job itself does not tell it."""
 
     @classmethod
-    def of(cls, source: Source, listed: JobSummary, account: Account | None = None) -> Asked:
+    def of(cls, source: Source, listed: JobSummary, account: Account | None = None) -> ArchiveRequest:
         return cls(source, listed.name, account, listed.tags)
 
 
@@ -93,11 +93,11 @@ class Archiver:
         self._turns_lock = threading.Lock()
 
     def archive_all(
-        self, asked: Iterable[Asked], now: Callable[[], datetime], said: Callable[[str, str], None]
-    ) -> list[Outcome]:
+        self, asked: Iterable[ArchiveRequest], now: Callable[[], datetime], said: Callable[[str, str], None]
+    ) -> list[ArchivingResult]:
         """One outcome for each, in their order; ``said`` is told (job, what is under way). Raises no TrainwatchError."""
         todo = deque(enumerate(asked))
-        out: dict[int, Outcome] = {}
+        out: dict[int, ArchivingResult] = {}
         lock = threading.Lock()
 
         def work() -> None:
@@ -113,37 +113,37 @@ class Archiver:
             worker.result()
         return [out[place] for place in sorted(out)]
 
-    def archive(self, asked: Asked, now: datetime, progress: Progress = lambda text: None) -> Outcome:
+    def archive(self, asked: ArchiveRequest, now: datetime, progress: Progress = lambda text: None) -> ArchivingResult:
         """Archives one job."""
         hopeless = self._hopeless or self._refused.get(id(asked.source))
         if hopeless is not None:
-            return Outcome(asked.name, "failed", why="not tried", error=hopeless)
+            return ArchivingResult(asked.name, "failed", why="not tried", error=hopeless)
         try:
             return self._archived(asked, now, progress)
         except NoCredentials as error:
             self._refused[id(asked.source)] = error
-            return Outcome(asked.name, "failed", error=error)
+            return ArchivingResult(asked.name, "failed", error=error)
         except TrainwatchError as error:
-            return Outcome(asked.name, "failed", error=error)
+            return ArchivingResult(asked.name, "failed", error=error)
         except Exception as error:  # a bug on one job must not cost the others of a night
-            return Outcome(asked.name, "failed", error=fault(error, "Archiving"))
+            return ArchivingResult(asked.name, "failed", error=fault(error, "Archiving"))
 
-    def _archived(self, asked: Asked, now: datetime, progress: Progress) -> Outcome:
+    def _archived(self, asked: ArchiveRequest, now: datetime, progress: Progress) -> ArchivingResult:
         progress("checking what is archived")
         job = asked.source.job(asked.name)
         # Two of one name would each find nothing of the other there.
         with self._turn(place_of(job)):
             return self._put(asked, job, now, progress)
 
-    def _put(self, asked: Asked, job: Job, now: datetime, progress: Progress) -> Outcome:
+    def _put(self, asked: ArchiveRequest, job: Job, now: datetime, progress: Progress) -> ArchivingResult:
         source, name = asked.source, asked.name
         known, row, broken = self._known(place_of(job))
         self._refuse_another_log(source, name, known)
         if known is not None and self._stands(known, job, source):
             if not broken:
-                return Outcome(job.name, "unchanged", known)
+                return ArchivingResult(job.name, "unchanged", known)
             if not set(broken) & set(FRAMES):
-                return Outcome(job.name, "archived", self.written_again(known), healed=broken)
+                return ArchivingResult(job.name, "archived", self.written_again(known), healed=broken)
         kept: Manifest | None
         if source.gives == "runs":
             kept = source.manifest(name)
@@ -155,9 +155,9 @@ class Archiver:
         less = kept is None and MARK in begun and known is not None and MARK not in known.beginnings
         if why := _loss(row, report.run, always=less):
             if known is not None and not broken:
-                return Outcome(job.name, "kept", known, why)
+                return ArchivingResult(job.name, "kept", known, why)
             if known is not None and not set(broken) & set(FRAMES):
-                return Outcome(job.name, "kept", self.written_again(known), why, healed=broken)
+                return ArchivingResult(job.name, "kept", self.written_again(known), why, healed=broken)
             raise NoData(
                 f"It is archived already, its {_listed(broken)} missing or damaged, and {why}.",
                 "It was left as it is: restore these files from a backup, or archive the job elsewhere with --to.",
@@ -168,7 +168,7 @@ class Archiver:
         labels = kept_labels(kept.row) if kept else self._labels(asked, job).or_else(kept_labels(row))
         made = self._write(report, masked, kept.reader if kept else None, begun, labels)
         open_gaps = [gap for gap in report.run.gaps if gap.transient and gap.what != "price"]
-        return Outcome(job.name, "archived", made, open_gaps[0].why if open_gaps else "", healed=broken)
+        return ArchivingResult(job.name, "archived", made, open_gaps[0].why if open_gaps else "", healed=broken)
 
     @contextmanager
     def _turn(self, place: Place) -> Iterator[None]:
@@ -236,7 +236,7 @@ class Archiver:
             self._hopeless = error
             raise
 
-    def _labels(self, asked: Asked, job: Job) -> Labels:
+    def _labels(self, asked: ArchiveRequest, job: Job) -> Labels:
         number = account_of(job.arn) or asked.owner
         by_number = (each for each in self._settings.accounts if number and each.number == number)
         tags = _tags(asked.source, job) if asked.tags is None else asked.tags

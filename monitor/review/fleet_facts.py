@@ -31,10 +31,10 @@ from monitor.archive.store import Store
 from monitor.aws.calls import side_by_side
 from monitor.choices import BY
 from monitor.errors import NoData
-from monitor.fleet.facts import NO_ACCOUNT, UNTAGGED, USES, JobFacts, Member, Only, Owners, facts_of
+from monitor.fleet.facts import NO_ACCOUNT, UNTAGGED, USES, FleetAccount, JobFacts, Only, Owners, facts_of
 from monitor.fleet.report import FleetReport
 from monitor.fleet.summing import BEFORE, fleet_report
-from monitor.fleet.window import Window
+from monitor.fleet.window import DateWindow
 from monitor.review.run_names import base_of
 from monitor.settings import Settings, cache_folder
 
@@ -169,13 +169,15 @@ def kept_facts(archive: str) -> FactStore | None:
 
 def owners_of(settings: Settings) -> Owners:
     """How the settings tell whose a job is."""
-    members = {each.number: Member(each.name, each.team, each.project) for each in settings.accounts if each.number}
+    members = {
+        each.number: FleetAccount(each.name, each.team, each.project) for each in settings.accounts if each.number
+    }
     return Owners(settings.team_tag, settings.project_tag, members)
 
 
 def made(
     store: Store,
-    window: Window,
+    window: DateWindow,
     now: datetime,
     by: str,
     settings: Settings,
@@ -313,7 +315,7 @@ class FleetDatabase:
         opened = next(filter(None, map(_opened, made)), None)
         return None if opened is None else cls(opened)
 
-    def tables(self, window: Window, by: str) -> FleetTables:
+    def tables(self, window: DateWindow, by: str) -> FleetTables:
         """The sums of a window, by team, project or account."""
         given = {"by": by if by in BY else BY[0], "start": window.start, "end": window.end}
         moments = {"begins": window.begins, "ends": window.ends}
@@ -321,7 +323,7 @@ class FleetDatabase:
         jobs = self._ask(f"select count(distinct number) as jobs from shares where {_IN.format(**given)}")
         return FleetTables(parts, by_week, self._ask(_FAILURES.format(**given, **moments)), int(jobs["jobs"][0]))
 
-    def jobs(self, window: Window, by: str, owner: str | None, uses: tuple[str, ...]) -> pd.DataFrame:
+    def jobs(self, window: DateWindow, by: str, owner: str | None, uses: tuple[str, ...]) -> pd.DataFrame:
         """The jobs with the most time in some uses, of one owner or of all; at most ``MOST_JOBS``."""
         return self._ask(
             _DRILLED.format(

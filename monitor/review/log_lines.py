@@ -19,7 +19,7 @@ from monitor.aws.calls import metered
 from monitor.errors import BadCall, NoSuchJob, TrainwatchError
 from monitor.faults import fault, shape_of
 from monitor.fetch.logs.events import node_of_stream
-from monitor.fetch.source import JobSource, Lines
+from monitor.fetch.source import JobSource, LogLineReader
 from monitor.masking import MASK, KeyLines, without_secrets
 from monitor.model import Job, LogAsk, LogLine, LogSpan
 from monitor.parse.definitions import recogniser
@@ -328,7 +328,7 @@ class LogWatch:
             self._snapshots.pop(key, None)
             del self._asked[key]
 
-    def _work(self, read: Lines, key: tuple[str, LogAsk]) -> None:
+    def _work(self, read: LogLineReader, key: tuple[str, LogAsk]) -> None:
         name, ask = key
         job_at = float("-inf")
         job: Job | None = None
@@ -357,7 +357,7 @@ class LogWatch:
                     self._workers.discard(key)
                     return
 
-    def _read(self, read: Lines, key: tuple[str, LogAsk], job: Job, ask: LogAsk) -> None:
+    def _read(self, read: LogLineReader, key: tuple[str, LogAsk], job: Job, ask: LogAsk) -> None:
         before = self._snapshots[key].table
         self._set(key, job=job, working=True, progress="reading the log")
         with metered() as tally:

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from monitor.accounts import AccountRegion
-from monitor.alert.conditions import Rule
-from monitor.alert.delivery import Outcome as Delivered
+from monitor.alert.conditions import AlertRule
+from monitor.alert.delivery import DeliveryResult as Delivered
 from monitor.alert.delivery import Telling, deliver, write_down
 from monitor.alert.evaluate import evaluate
 from monitor.alert.ledger import Ledger
@@ -34,14 +34,14 @@ from monitor.aws.calls import metered, side_by_side
 from monitor.errors import CannotDo, TrainwatchError
 from monitor.export.layout import fleet_markdown
 from monitor.faults import fault
-from monitor.fetch.source import Found, JobQuery
+from monitor.fetch.source import JobQuery, JobQueryResult
 from monitor.fleet.report import FleetReport
 from monitor.fleet.sections import headline
-from monitor.fleet.window import Window, monday_of
+from monitor.fleet.window import DateWindow, monday_of
 from monitor.model.job import account_of, region_of
 from monitor.review.across import AT_ONCE
 from monitor.review.archived import ArchiveSource, Source, instant_of
-from monitor.review.archiving import STATES, Archiver, Asked
+from monitor.review.archiving import STATES, Archiver, ArchiveRequest
 from monitor.review.fleet_facts import made
 from monitor.review.reviewer import Reviewer
 from monitor.settings import Settings
@@ -112,7 +112,7 @@ Where = AccountRegion | None
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class NightlyPlan:
     """What a night works on."""
 
     open: Callable[[Where], Source]
@@ -120,7 +120,7 @@ class Plan:
     settings: Settings
     folder: NightlyFolder
     ledger: Path
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[AlertRule, ...] = ()
     notify: tuple[Sink, ...] = ()
     by: str = "team"
     first: timedelta = timedelta(days=14)
@@ -154,7 +154,10 @@ class Night:
 
 
 def night(
-    plan: Plan, now: Callable[[], datetime], said: Callable[[str], None], sleep: Callable[[float], None] = time.sleep
+    plan: NightlyPlan,
+    now: Callable[[], datetime],
+    said: Callable[[str], None],
+    sleep: Callable[[float], None] = time.sleep,
 ) -> Night:
     """Does all of it; a step that fails does not keep the others from being done. CannotDo where another one is at work."""
     begun = now()
@@ -194,7 +197,7 @@ def _step(out: Night, name: str, do: Callable[[], None]) -> None:
         out.troubles.append(f"{name}: {fault(error, name.capitalize())}")
 
 
-def _since(plan: Plan, until: datetime | None, now: datetime) -> datetime:
+def _since(plan: NightlyPlan, until: datetime | None, now: datetime) -> datetime:
     return now - plan.first if until is None else until - OVERLAP
 
 
@@ -204,13 +207,13 @@ def _first_week(now: datetime) -> date:
     return today - _WEEK if today == monday_of(today) else monday_of(today)
 
 
-def _archive(plan: Plan, out: Night, now: Callable[[], datetime], said: Callable[[str], None]) -> None:
+def _archive(plan: NightlyPlan, out: Night, now: Callable[[], datetime], said: Callable[[str], None]) -> None:
     """What is new in each account and region; one that refuses is told, and looked at from where it was the next night."""
     begun, marks = now(), plan.folder.state().archived_until
-    asked: dict[tuple[Where, str], Asked] = {}
+    asked: dict[tuple[Where, str], ArchiveRequest] = {}
     read: dict[Where, tuple[Source, datetime]] = {}
 
-    def listed(where: Where) -> tuple[Source, Found] | TrainwatchError:
+    def listed(where: Where) -> tuple[Source, JobQueryResult] | TrainwatchError:
         since = _since(plan, marks.get(_key(where)), begun)
         try:
             source = plan.open(where)
@@ -229,7 +232,7 @@ def _archive(plan: Plan, out: Night, now: Callable[[], datetime], said: Callable
         else:
             out.places += 1
             read[where] = source, _since(plan, marks.get(_key(where)), begun)
-        asked |= {(where, job.name): Asked.of(source, job, where and where.account) for job in found.jobs}
+        asked |= {(where, job.name): ArchiveRequest.of(source, job, where and where.account) for job in found.jobs}
     # Those that ran when they were archived, however long ago they were created.
     for row in ArchiveSource(plan.store).rows()[0]:
         if row["is_final"] or not row["arn"]:
@@ -237,7 +240,7 @@ def _archive(plan: Plan, out: Night, now: Callable[[], datetime], said: Callable
         its = next(((where, source) for where, (source, _) in read.items() if _has(source, row["arn"])), None)
         if its is not None:
             where, name = its[0], str(row["job_name"])
-            asked.setdefault((where, name), Asked(its[1], name, where and where.account))
+            asked.setdefault((where, name), ArchiveRequest(its[1], name, where and where.account))
     if asked:
         plan.store.make_ready()
     done = 0
@@ -274,7 +277,7 @@ def _has(source: Source, arn: str) -> bool:
     return region_of(arn) == clients.region and clients.account_number() in {None, account_of(arn)}
 
 
-def _judge(plan: Plan, out: Night, since: datetime, now: datetime, said: Callable[[str], None]) -> None:
+def _judge(plan: NightlyPlan, out: Night, since: datetime, now: datetime, said: Callable[[str], None]) -> None:
     """Each job that ended since the last night once, as it was when it was archived."""
     source, left = ArchiveSource(plan.store), len(out.troubles)
     telling = Telling(plan.rules, [sink.text for sink in plan.notify], plan.ledger)
@@ -308,7 +311,7 @@ def _judge(plan: Plan, out: Night, since: datetime, now: datetime, said: Callabl
     out.sent += sum(each.sent for each in telling.deliver())
 
 
-def _report(plan: Plan, out: Night, now: datetime, said: Callable[[str], None]) -> None:
+def _report(plan: NightlyPlan, out: Night, now: datetime, said: Callable[[str], None]) -> None:
     """The weeks that are over and not reported; the facts are brought up to date each night, so that Mondays are quick."""
     state = plan.folder.state()
     monday = monday_of(now.astimezone(UTC).date())
@@ -316,7 +319,7 @@ def _report(plan: Plan, out: Night, now: datetime, said: Callable[[str], None]) 
 
     while True:
         due = start < monday
-        window = Window(start, start + _WEEK) if due else Window(monday, monday + _WEEK)
+        window = DateWindow(start, start + _WEEK) if due else DateWindow(monday, monday + _WEEK)
         found = made(plan.store, window, now, plan.by, plan.settings, said=said)
         out.troubles += [f"reading: {trouble}" for trouble in found.read.unread]
         if not due:
@@ -330,13 +333,13 @@ def _report(plan: Plan, out: Night, now: datetime, said: Callable[[str], None]) 
     plan.folder.keep(replace(plan.folder.state(), reported_until=start))
 
 
-def _tell(plan: Plan, message: Message) -> None:
+def _tell(plan: NightlyPlan, message: Message) -> None:
     """Writes it down for the sinks; what was written down before stays as it is."""
     if plan.notify:
         write_down(Ledger(plan.ledger), message, plan.notify, datetime.fromisoformat(message.at).timestamp())
 
 
-def _send(plan: Plan, out: Night, sleep: Callable[[float], None]) -> None:
+def _send(plan: NightlyPlan, out: Night, sleep: Callable[[float], None]) -> None:
     if not plan.notify:
         return
     book = Ledger(plan.ledger)
@@ -357,7 +360,7 @@ MOST_LOG_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class NightlyState:
     """Of one archive."""
 
     archived_until: Mapping[str, datetime] = field(default_factory=dict)
@@ -390,20 +393,20 @@ class NightlyFolder:
                 raise CannotDo(f"Another nightly of this archive is at work: {turn.holder}.", "Let it finish.")
             yield
 
-    def state(self) -> State:
+    def state(self) -> NightlyState:
         """As it was left; empty where nothing, or nothing sound, is there: all that follows can be done again."""
         try:
             told = json.loads(self._path("json").read_text(encoding="utf-8"))
             archived, judged, reported = (told[name] for name in ("archived_until", "judged_until", "reported_until"))
-            return State(
+            return NightlyState(
                 {where: datetime.fromisoformat(at) for where, at in archived.items()},
                 None if judged is None else datetime.fromisoformat(judged),
                 None if reported is None else date.fromisoformat(reported),
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return State()
+            return NightlyState()
 
-    def keep(self, state: State) -> None:
+    def keep(self, state: NightlyState) -> None:
         """In one move."""
         told: dict[str, Any] = {name: (at := getattr(state, name)) and at.isoformat() for name in _MARKS}
         told["archived_until"] = {where: at.isoformat() for where, at in state.archived_until.items()}

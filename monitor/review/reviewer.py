@@ -22,7 +22,7 @@ from monitor.analyze import utilization
 from monitor.analyze.cascade import cascade, cascade_words, ends_in_an_error
 from monitor.analyze.single_gpus import wanted
 from monitor.analyze.utilization import in_window, work_window
-from monitor.archive.cache import Cache, Key, key_of
+from monitor.archive.cache import Cache, RunKey, key_of
 from monitor.aws.calls import metered, running
 from monitor.errors import BadCall
 from monitor.faults import fault, shape_of
@@ -110,7 +110,7 @@ PROFILER_EVERY_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class ReportPace:
     """How often a report is made of what is there, while older lines come in."""
 
     every_s: float = 3.0
@@ -140,7 +140,7 @@ class Reviewer:
         metrics: bool = True,
         cache: Cache | None = None,
         instead: Instead | None = None,
-        pace: Pace = Pace(),
+        pace: ReportPace = ReportPace(),
         profiler: bool = True,
         minutes: MinuteStore | None = None,
     ) -> None:
@@ -351,7 +351,7 @@ class Reviewer:
         mine = meters[-1].bill() if meters else ApiBill()
         return report(replace(run, gaps=(*run.gaps, *gaps)), now, price, mine, self._source.bill())
 
-    def _key(self, job: Job) -> Key | None:
+    def _key(self, job: Job) -> RunKey | None:
         """Under which a run of this job is kept: not with a pattern that was given for this once."""
         patterns = self._settings.patterns_of(self._name)
         if not self._settings.learn_formats:

@@ -14,7 +14,7 @@ import streamlit as st
 
 from monitor import settings, words
 from monitor.accounts import AccountRegion, chosen
-from monitor.archive.cache import KeptVerdict as Kept
+from monitor.archive.cache import CachedVerdict as Kept
 from monitor.archive.cache import user_cache
 from monitor.choices import STATUSES
 from monitor.diagnose.headline import status_word
@@ -23,8 +23,8 @@ from monitor.model import BEGINNING
 from monitor.review.across import Across, AcrossSnapshot, Missing, Placed
 from monitor.show import address, data
 from monitor.show.drawing import csv_button
-from monitor.show.grid import Column, Row, show_grid
-from monitor.show.job.header import Figure, show_tiles
+from monitor.show.grid import GridColumn, GridRow, show_grid
+from monitor.show.job.header import Tile, show_tiles
 from monitor.show.jobs.query import show_clear, show_status
 from monitor.show.jobs.table import instances_words
 from monitor.show.pace import IDLE, WAITING, Pace
@@ -38,16 +38,16 @@ _HEIGHT_PX = 735
 _NAMED = 3
 _RECENT = timedelta(days=1)
 _COLUMNS = (
-    Column("name", "Job", "minmax(150px,8fr)", "name"),
-    Column("account", "Account", "minmax(90px,3fr)"),
-    Column("region", "Region", "108px"),
-    Column("status", "Status", "88px"),
-    Column("level", "Verdict", "88px", "badge", "Of the last review, where there was one.", 760),
-    Column("stands_out", "What stands out", "minmax(150px,6fr)", room_px=900),
-    Column("started", "Started", "104px", "number", room_px=640),
-    Column("ran", "Ran for", "80px", "number", room_px=560),
-    Column("nodes", "Nodes", "130px", room_px=1000),
-    Column("team", "Team", "100px", "text", "By the job's tag, else by the account.", 1240),
+    GridColumn("name", "Job", "minmax(150px,8fr)", "name"),
+    GridColumn("account", "Account", "minmax(90px,3fr)"),
+    GridColumn("region", "Region", "108px"),
+    GridColumn("status", "Status", "88px"),
+    GridColumn("level", "Verdict", "88px", "badge", "Of the last review, where there was one.", 760),
+    GridColumn("stands_out", "What stands out", "minmax(150px,6fr)", room_px=900),
+    GridColumn("started", "Started", "104px", "number", room_px=640),
+    GridColumn("ran", "Ran for", "80px", "number", room_px=560),
+    GridColumn("nodes", "Nodes", "130px", room_px=1000),
+    GridColumn("team", "Team", "100px", "text", "By the job's tag, else by the account.", 1240),
 )
 _OF_REVIEWS = frozenset({"level", "stands_out"})
 
@@ -114,9 +114,7 @@ def board(zone: tzinfo) -> Pace:
     return WAITING if snapshot.is_first else IDLE
 
 
-def figures(
-    rows: Sequence[Placed], across: Across, pairs: Sequence[AccountRegion], now: datetime
-) -> tuple[Figure, ...]:
+def figures(rows: Sequence[Placed], across: Across, pairs: Sequence[AccountRegion], now: datetime) -> tuple[Tile, ...]:
     running = [row for row in rows if row.job.is_running]
     failed = [row for row in rows if _failed(row, now)]
     nodes = [row.job.instance_count for row in running]
@@ -124,20 +122,20 @@ def figures(
     heard = len([where for where in across.asked if where in pairs]) - len(down)
     several = "account and region", "accounts and regions"
     return (
-        Figure(
+        Tile(
             "Running", f"{len(running):,}", f"of {'the newest ' if across.more else ''}{words.count(len(rows), 'job')}"
         ),
-        Figure(
+        Tile(
             "Nodes running",
             f"{sum(filter(None, nodes)):,}",
             f"not known for {nodes.count(None)}" if None in nodes else "all running jobs",
         ),
-        Figure(
+        Tile(
             "Failed in 24 h",
             f"{len(failed):,}",
             f"in {words.count(len({row.where for row in failed}), *several)}" if failed else "none",
         ),
-        Figure("Accounts × regions", f"{heard:,}", f"of {len(pairs):,} answered"),
+        Tile("Accounts × regions", f"{heard:,}", f"of {len(pairs):,} answered"),
     )
 
 
@@ -255,7 +253,7 @@ def _show_table(rows: Sequence[Placed], kept: Sequence[Kept | None], zone: tzinf
         _TABLE,
         [_COLUMNS[place] for place in places],
         [
-            Row(_key(row), [_cells(row, one, zone, now)[place] for place in places], f"job?{urlencode(link(row))}")
+            GridRow(_key(row), [_cells(row, one, zone, now)[place] for place in places], f"job?{urlencode(link(row))}")
             for row, one in zip(rows, kept, strict=True)
         ],
         alt="Training jobs of all accounts. Arrow keys move, Enter opens a job.",

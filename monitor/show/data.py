@@ -31,7 +31,7 @@ from monitor.errors import BadCall, CannotDo, TrainwatchError
 from monitor.fetch.account import AwsSource, open_pair
 from monitor.fetch.metrics.hosts import Glances, read_glances
 from monitor.fetch.prices import user_prices
-from monitor.fetch.source import Found, JobQuery, gap_of
+from monitor.fetch.source import JobQuery, JobQueryResult, gap_of
 from monitor.model import ApiBill, Gap, JobSummary, LogAsk, Mute, Pair, Report
 from monitor.review import Snapshot, Watch
 from monitor.review.across import AcrossWatch
@@ -52,7 +52,7 @@ _JOB_NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class JobListing:
     """The jobs that match, newest first; ``error`` says why they are missing or, beside jobs, that they are old."""
 
     jobs: tuple[JobSummary, ...] = ()
@@ -91,7 +91,7 @@ class LogDesk(Protocol):
         ...
 
 
-def connect(account: Account) -> Source:
+def connect(account: AccountChoice) -> Source:
     """The source behind an account: AWS, or the archive that the dashboard was started on."""
     if root := os.environ.get(settings.ARCHIVE_SHOWN):
         return ArchiveSource(store_of(root, account.region, account.profile))
@@ -121,53 +121,53 @@ class _Desk:
     source: Source
     watch: Watcher
     logs: LogDesk
-    listed: dict[JobQuery, Found] = field(default_factory=dict)
+    listed: dict[JobQuery, JobQueryResult] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _desk(account: Account) -> _Desk:
+def _desk(account: AccountChoice) -> _Desk:
     source = connect(account)
     return _Desk(source, observe(source), read_logs(source))
 
 
-def shared_source(account: Account) -> Source:
+def shared_source(account: AccountChoice) -> Source:
     """The source that all sessions use."""
     return _desk(account).source
 
 
 @st.cache_data(ttl=JOBS_TTL_S, max_entries=64, show_spinner="Listing the training jobs…")
-def _listing(account: Account, query: JobQuery) -> Listing:
+def _listing(account: AccountChoice, query: JobQuery) -> JobListing:
     try:
         desk = _desk(account)
     except TrainwatchError as error:
-        return Listing(error=error)
+        return JobListing(error=error)
     now = datetime.now(UTC)
     try:
         found = desk.source.find(query)
     except TrainwatchError as error:
         with desk.lock:
-            last = desk.listed.get(query, Found())
-        return Listing(last.jobs, error, now, last.more, last.gaps)
+            last = desk.listed.get(query, JobQueryResult())
+        return JobListing(last.jobs, error, now, last.more, last.gaps)
     with desk.lock:
         if len(desk.listed) >= 64:
             desk.listed.clear()
         desk.listed[query] = found
-    return Listing(found.jobs, None, now, found.more, found.gaps)
+    return JobListing(found.jobs, None, now, found.more, found.gaps)
 
 
-def jobs(account: Account, search: str = "", status: str | None = None) -> Listing:
+def jobs(account: AccountChoice, search: str = "", status: str | None = None) -> JobListing:
     """The newest jobs that match, at most 20 s old."""
     return find(account, JobQuery(status=status, name_contains=search.strip() or None, limit=JOBS_LIMIT))
 
 
-def find(account: Account, query: JobQuery) -> Listing:
+def find(account: AccountChoice, query: JobQuery) -> JobListing:
     """The jobs that a query asks for, at most 20 s old."""
     return _listing(account, query)
 
 
 @st.cache_data(ttl=GLANCES_TTL_S, max_entries=16, show_spinner=False)
-def _glances(account: Account, names: tuple[str, ...], _jobs: tuple[JobSummary, ...]) -> Glances:
+def _glances(account: AccountChoice, names: tuple[str, ...], _jobs: tuple[JobSummary, ...]) -> Glances:
     try:
         clients = _desk(account).source.clients
         return Glances() if clients is None else read_glances(clients, _jobs, datetime.now(UTC))
@@ -175,7 +175,7 @@ def _glances(account: Account, names: tuple[str, ...], _jobs: tuple[JobSummary, 
         return Glances(gaps=(gap_of("metrics", error),))
 
 
-def glances(account: Account, running: Sequence[JobSummary]) -> Glances:
+def glances(account: AccountChoice, running: Sequence[JobSummary]) -> Glances:
     """How busy these jobs are, all of them in a few calls, at most 5 min old."""
     return _glances(account, tuple(sorted(job.name for job in running)), tuple(running))
 
@@ -195,7 +195,7 @@ def own_prices() -> Mapping[str, float]:
         return {}
 
 
-def bill(account: Account) -> ApiBill:
+def bill(account: AccountChoice) -> ApiBill:
     """All calls that this dashboard has made of the account since it was started, and what AWS asks for them."""
     try:
         return _desk(account).source.bill()
@@ -203,7 +203,7 @@ def bill(account: Account) -> ApiBill:
         return ApiBill()
 
 
-def snapshot(account: Account, name: str, urgency: int = 0) -> Snapshot:
+def snapshot(account: AccountChoice, name: str, urgency: int = 0) -> Snapshot:
     """What is known of a job right now; a name that no training job can have never reaches AWS."""
     if error := _no_name(name):
         return Snapshot(error=error)
@@ -217,16 +217,16 @@ def snapshot(account: Account, name: str, urgency: int = 0) -> Snapshot:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _kept_rows(account: Account, muted: tuple[Mute, ...]) -> dict[str, Any]:
+def _kept_rows(account: AccountChoice, muted: tuple[Mute, ...]) -> dict[str, Any]:
     return {}
 
 
-def kept_rows(account: Account) -> dict[str, Any]:
+def kept_rows(account: AccountChoice) -> dict[str, Any]:
     """Name of a job -> what the list of jobs keeps of its review, for all sessions; to be added to."""
     return _kept_rows(account, mutes()[0])
 
 
-def lines(account: Account, name: str, ask: LogAsk) -> LogSnapshot:
+def lines(account: AccountChoice, name: str, ask: LogAsk) -> LogSnapshot:
     """What is known of a stretch of a job's log right now."""
     if error := _no_name(name):
         return LogSnapshot(error=error)
@@ -252,7 +252,7 @@ def kept_pairs() -> tuple[Pair, ...]:
     return () if store is None else store.all()
 
 
-def place(account: Account) -> Origin:
+def place(account: AccountChoice) -> Origin:
     """Where the figures come from, as far as it is known."""
     try:
         source = _desk(account).source
@@ -267,7 +267,7 @@ def place(account: Account) -> Origin:
 
 
 @st.cache_data(ttl="10m", max_entries=16, show_spinner=False)
-def _asked_number(account: Account) -> str | None:
+def _asked_number(account: AccountChoice) -> str | None:
     try:
         clients = _desk(account).source.clients
     except TrainwatchError:
@@ -275,7 +275,7 @@ def _asked_number(account: Account) -> str | None:
     return None if clients is None else clients.account_number()
 
 
-def signed_in_to(account: Account) -> str | None:
+def signed_in_to(account: AccountChoice) -> str | None:
     """The number of the account whose jobs are looked at; asked of AWS where nothing told it yet. None where nobody says."""
     return place(account).account_number or _asked_number(account)
 
@@ -381,7 +381,7 @@ def _mutes(path: str, *stamp: int) -> tuple[tuple[Mute, ...], TrainwatchError | 
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class AccountChoice:
     """Where jobs are looked for; None means what boto3 finds by itself."""
 
     region: str | None = None
@@ -415,9 +415,9 @@ def known_places(profile: str | None = None) -> profiles.LocalProfiles:
     return profiles.local_profiles(profile)
 
 
-def account_of(region: str | None, profile: str | None) -> Account:
+def account_of(region: str | None, profile: str | None) -> AccountChoice:
     """The account behind a choice; what holds by itself is the same account as where nothing is chosen."""
     known = known_places()
     if region == known.region and profile in (None, known.profile):
         region = None
-    return Account(region, None if profile == known.profile else profile)
+    return AccountChoice(region, None if profile == known.profile else profile)

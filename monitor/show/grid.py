@@ -26,7 +26,7 @@ _HTML = (
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class GridColumn:
     """One column; ``width`` as CSS has it. It is left out where the table is narrower than ``room_px``."""
 
     name: str
@@ -38,7 +38,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GridRow:
     """One row: a text a column, for a badge ``(word, color)``, for a course ``(text, address of a picture)``; a number may be
     ``(text, what it says to who points at it)``.
 
@@ -55,7 +55,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class GridState:
     """What the browser has told of a table; nothing before it is there."""
 
     seen: tuple[str, ...] = ()
@@ -71,16 +71,16 @@ def _component() -> Callable[..., Any]:
     return st.components.v2.component("trainwatch_grid", html=_HTML, css=css, js=js)
 
 
-def looked(key: str) -> Looked:
+def looked(key: str) -> GridState:
     """What is known of the table of that key."""
     state = st.session_state.get(key) or {}
-    return Looked(tuple(state.get("seen") or ()), tuple(state.get("chosen") or ()), state.get("used") or "")
+    return GridState(tuple(state.get("seen") or ()), tuple(state.get("chosen") or ()), state.get("used") or "")
 
 
 def show_grid(
     key: str,
-    columns: Sequence[Column],
-    rows: Sequence[Row],
+    columns: Sequence[GridColumn],
+    rows: Sequence[GridRow],
     *,
     alt: str,
     height_px: int,

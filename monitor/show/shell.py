@@ -22,11 +22,11 @@ from monitor.show.trouble import calm, log_the_rest, plain, show_failed_callback
 _LEFT_OUT = "profile-left-out"
 
 
-def chosen() -> data.Account:
+def chosen() -> data.AccountChoice:
     """The account that the address names; nobody else's choice changes it."""
     member = address.value("member")
     if member is not None and data.members():
-        return data.Account(address.value("region"), None, member)
+        return data.AccountChoice(address.value("region"), None, member)
     if member is not None:
         st.session_state[_LEFT_OUT] = f"account **{plain(member)}**"
         address.keep("member", None)
@@ -44,13 +44,13 @@ def chosen() -> data.Account:
     return data.account_of(address.value("region"), profile)
 
 
-def complete(account: data.Account) -> None:
+def complete(account: data.AccountChoice) -> None:
     """Writes into the address which account is looked at, as far as that is known."""
     place = data.place(account)
     address.complete(region=place.region, account=place.account_number)
 
 
-def show_other(account: data.Account, page: st.Page) -> bool:
+def show_other(account: data.AccountChoice, page: st.Page) -> bool:
     """Whether the link is of another account than that of the credentials in use; says so, with the ways out."""
     named = address.value("account")
     if named is None or data.place(account).archive:
@@ -100,7 +100,7 @@ def show_left_out() -> None:
         )
 
 
-def show_choice(account: data.Account) -> None:
+def show_choice(account: data.AccountChoice) -> None:
     """The sidebar: account and clock, or the archive that is shown instead of an account."""
     with st.sidebar:
         place = data.place(account)
@@ -215,7 +215,7 @@ _MARK = str(Path(__file__).with_name("mark.svg"))
 class Visit:
     """Who looks: the account they look at, and the time zone that they read."""
 
-    account: data.Account
+    account: data.AccountChoice
     zone: tzinfo
 
 
@@ -287,7 +287,7 @@ def show_link(page: str, label: str, to: dict[str, str], help: str | None = None
     st.page_link(page, label=label, icon=f":material/{_PAGES[page][1]}:", query_params=to, help=help)
 
 
-def _title(title: str, account: data.Account | None) -> None:
+def _title(title: str, account: data.AccountChoice | None) -> None:
     """The page's title, and whose jobs it shows; None for those of all accounts."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.title(_heading(title), anchor=False, width="stretch")
@@ -297,7 +297,7 @@ def _title(title: str, account: data.Account | None) -> None:
             _show_place(account)
 
 
-def _show_place(account: data.Account) -> None:
+def _show_place(account: data.AccountChoice) -> None:
     place = data.place(account)
     parts = (place.region or "no region", account.member or account.profile, place.account_number, place.endpoint)
     where = f":material/cloud: {' · '.join(plain(part) for part in parts if part)}"

@@ -26,7 +26,7 @@ from monitor.errors import NoData
 from monitor.model import LogCoverage, Price
 from monitor.review import Reviewer, reports
 from monitor.review.archived import ArchiveSource
-from monitor.review.archiving import Archiver, Asked, Outcome
+from monitor.review.archiving import Archiver, ArchiveRequest, ArchivingResult
 from monitor.settings import Settings
 from tests.archive.test_archive_files import MINUTES, _report
 from tests.drawn import drawn
@@ -49,8 +49,8 @@ def _digests(folder: Path) -> dict[str, str]:
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.rglob("*.*") if path.is_file()}
 
 
-def _archived(folder: Path, source: OneJob) -> Outcome:
-    return Archiver(FolderStore(folder), SETTINGS).archive(Asked(source, "one"), NOW)
+def _archived(folder: Path, source: OneJob) -> ArchivingResult:
+    return Archiver(FolderStore(folder), SETTINGS).archive(ArchiveRequest(source, "one"), NOW)
 
 
 @pytest.fixture(scope="module")
@@ -162,13 +162,15 @@ def test_a_copy_of_a_damaged_archive_is_whole(tmp_path: Path) -> None:
     source = FolderStore(tmp_path / "a")
     manifest = write(source, _report())
     _harm(tmp_path / "a" / manifest.parts["findings"].path, "gone")
-    outcome = Archiver(FolderStore(tmp_path / "b")).archive(Asked(ArchiveSource(source), _report().job.name), NOW)
+    outcome = Archiver(FolderStore(tmp_path / "b")).archive(
+        ArchiveRequest(ArchiveSource(source), _report().job.name), NOW
+    )
     assert outcome.state == "archived"
     archive = Archive(FolderStore(tmp_path / "b"))
     assert archive.load(archive.find(_report().job.name)).gaps == ()
     assert archive.find(_report().job.name).gaps == manifest.gaps
     # An archive heals from itself, too.
-    outcome = Archiver(source).archive(Asked(ArchiveSource(source), _report().job.name), NOW)
+    outcome = Archiver(source).archive(ArchiveRequest(ArchiveSource(source), _report().job.name), NOW)
     assert (outcome.state, outcome.healed) == ("archived", ("findings",))
 
 

@@ -14,13 +14,13 @@ from monitor.archive.fleet_parts import FactStore
 from monitor.choices import BY
 from monitor.fleet.facts import JobFacts
 from monitor.fleet.summing import fleet_report
-from monitor.fleet.window import Window
+from monitor.fleet.window import DateWindow
 from monitor.review.fleet_facts import FleetDatabase, owners_of
 from monitor.settings import Settings
 from tests.fleet.built import facts
 from tests.fleet.test_sums import jobs
 
-WEEK = Window(date(2026, 11, 16), date(2026, 11, 23))
+WEEK = DateWindow(date(2026, 11, 16), date(2026, 11, 23))
 NOW = datetime(2026, 11, 24, 6, tzinfo=UTC)
 AMOUNTS = ["gpu_hours", "usd", "unpriced_instance_hours", "uncounted_instance_hours"]
 SETTINGS = Settings(

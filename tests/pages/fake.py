@@ -12,7 +12,7 @@ import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from monitor.errors import NoSuchJob, TrainwatchError
-from monitor.fetch.source import Found, JobQuery
+from monitor.fetch.source import JobQuery, JobQueryResult
 from monitor.model import ApiBill, Job, JobSummary, LogAsk, LogLine, LogSpan, Report
 from monitor.review import Snapshot
 from monitor.review.log_lines import LogSnapshot, LogTable, tabled
@@ -53,8 +53,8 @@ class FakeAccount:
             if (not query.status or row.status == query.status) and (query.name_contains or "") in row.name
         )[: query.limit]
 
-    def find(self, query: JobQuery) -> Found:
-        return Found(self.jobs(query))
+    def find(self, query: JobQuery) -> JobQueryResult:
+        return JobQueryResult(self.jobs(query))
 
     def bill(self) -> ApiBill:
         return ApiBill()

@@ -86,7 +86,7 @@ def _with_files(report: Report) -> Report:
 
 def test_inputs_outputs_and_tags_are_listed_and_lead_to_s3(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     report = _with_files(_run(NAME, 8))
-    listing = data.Listing((JobSummary(NAME, "Completed", None, tags={"team": "nlp"}),))
+    listing = data.JobListing((JobSummary(NAME, "Completed", None, tags={"team": "nlp"}),))
     monkeypatch.setattr(data, "jobs", lambda *_: listing)
     monkeypatch.setattr(data, "place", lambda _: data.Origin("us-east-1"))
     page = open_page(FakeAccount((report,)), "job", job=NAME)

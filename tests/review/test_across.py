@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from monitor.accounts import Account, AccountRegion
 from monitor.errors import NotAllowed, TrainwatchError, Unreachable
-from monitor.fetch.source import Found, JobQuery
+from monitor.fetch.source import JobQuery, JobQueryResult
 from monitor.model import JobSummary
 from monitor.review import across
 from monitor.review.across import AcrossWatch, Sweep
@@ -29,13 +29,13 @@ class Pair:
     waits: threading.Event | None = None
     asked: list[JobQuery] = field(default_factory=list)
 
-    def find(self, query: JobQuery) -> Found:
+    def find(self, query: JobQuery) -> JobQueryResult:
         self.asked.append(query)
         if self.waits is not None:
             self.waits.wait(10)
         if self.error is not None:
             raise self.error
-        return Found(tuple(self.jobs_[: query.limit]))
+        return JobQueryResult(tuple(self.jobs_[: query.limit]))
 
 
 def _where(name: str, region: str = "us-east-1") -> AccountRegion:

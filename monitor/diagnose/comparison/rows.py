@@ -56,7 +56,7 @@ def prediction_lines(comparison: Comparison) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class ChartedFigure:
     """A figure that can be drawn: its value in each job, None where it is not known, and how a value of it is written."""
 
     title: str
@@ -65,10 +65,11 @@ class Measure:
     is_percent: bool
 
 
-def measures(figures: Sequence[Figures]) -> list[Measure]:
+def measures(figures: Sequence[Figures]) -> list[ChartedFigure]:
     """The figures that can be drawn, those that no job has left out."""
     rows = [
-        Measure(title, tuple(of(each) for each in figures), write, write is percent) for title, of, write in _MEASURES
+        ChartedFigure(title, tuple(of(each) for each in figures), write, write is percent)
+        for title, of, write in _MEASURES
     ]
     return [row for row in rows if any(value is not None for value in row.values)]
 

@@ -12,7 +12,7 @@ from monitor.analyze.journal import Losses
 from monitor.analyze.stalls import StepAnatomy
 from monitor.analyze.timeline import JOB, NOWHERE, Timeline
 from monitor.charts.elements import Span, cut
-from monitor.charts.step_time import Changes, Work, against_peers, node_medians
+from monitor.charts.step_time import Changes, WorkTimes, against_peers, node_medians
 from monitor.charts.utilization import Measured
 from monitor.diagnose.rules.pace import slower_words
 from monitor.diagnose.unlike import ODD_POINTS
@@ -124,7 +124,7 @@ def slow_node(report: Report) -> str | None:
     return next((fact.node for fact in _facts(report, "step time")), None)
 
 
-def steps_said(report: Report, work: Work, part: Span | None, zone: tzinfo) -> str:
+def steps_said(report: Report, work: WorkTimes, part: Span | None, zone: tzinfo) -> str:
     """``A step takes 4.10 s (p10 to p90 4.05 to 4.21 s); algo-5 takes 2.63 s, 1.31 x the median of its peers.``"""
     shown = work.within(part)
     when = "" if part is None else f" from {stretch(part, zone)}"
@@ -142,7 +142,7 @@ def steps_said(report: Report, work: Work, part: Span | None, zone: tzinfo) -> s
     return sentence(said + _of_nodes(report, shown, part))
 
 
-def _of_nodes(report: Report, shown: Work, part: Span | None) -> str:
+def _of_nodes(report: Report, shown: WorkTimes, part: Span | None) -> str:
     """``; algo-5 takes 2.63 s, 1.31 x the median of its peers`` where a finding says so, of a part by that part's steps;
     else how far apart the nodes are. Empty where fewer than two report."""
     medians, slow = node_medians(shown), slow_node(report)

@@ -29,7 +29,7 @@ from monitor.fetch.files.events import STREAM_NODE
 from monitor.fetch.instance_types import lookup
 from monitor.fetch.jobs import job_of
 from monitor.fetch.metrics.hosts import without_metrics
-from monitor.fetch.source import Found, JobQuery
+from monitor.fetch.source import JobQuery, JobQueryResult
 from monitor.model import BEGINNING, ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
 
 #: Under this name an archive notes which objects a job was read from.
@@ -97,8 +97,8 @@ class ExportedJob:
         """The one job there is, whatever the query."""
         return (JobSummary(self._name, status="", created=None),)
 
-    def find(self, query: JobQuery) -> Found:
-        return Found(self.jobs(query))
+    def find(self, query: JobQuery) -> JobQueryResult:
+        return JobQueryResult(self.jobs(query))
 
     def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
         return tuple(summaries)

@@ -332,7 +332,7 @@ _FURTHER = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class PageWindow:
     """Lines of all streams that follow one another, and how fast they came."""
 
     pages: tuple[LogPage, ...]
@@ -372,7 +372,7 @@ class Estimate(NamedTuple):
     usd: float
 
 
-def read_samples(clients: Clients, job: Job, now: datetime) -> tuple[Window, ...]:
+def read_samples(clients: Clients, job: Job, now: datetime) -> tuple[PageWindow, ...]:
     """Head, middle and end; fewer where the log is short. Errors of ``monitor.errors`` where events cannot be filtered."""
     begun = job.started or job.created
     if begun is None:
@@ -382,11 +382,11 @@ def read_samples(clients: Clients, job: Job, now: datetime) -> tuple[Window, ...
     middle = _window(clients, job, int(max((begun_ms + end_ms) / 2, _end(found) + 1)), _FURTHER)
     found.append(middle)
     newest = tuple(replace(page, first_line=page.first_line + 2 * _FURTHER) for page in JobLogs(clients, job).newest())
-    found.append(Window(tuple(_after(newest, _end(found)))))
+    found.append(PageWindow(tuple(_after(newest, _end(found)))))
     return tuple(window for window in found if window.pages)
 
 
-def estimate(clients: Clients, job: Job, windows: Sequence[Window], now: datetime) -> Estimate | None:
+def estimate(clients: Clients, job: Job, windows: Sequence[PageWindow], now: datetime) -> Estimate | None:
     """From the fastest of middle and end; None where no time passes in the samples."""
     begun, end = job.started or job.created, job.ended or now
     paced = [window for window in windows[1:] or windows if window.seconds >= 1.0] or [
@@ -431,17 +431,17 @@ def group_bytes(clients: Clients, begun: datetime, end: datetime, now: datetime)
     return float(sum(values)) if values else None
 
 
-def _window(clients: Clients, job: Job, from_ms: int, first_line: int) -> Window:
+def _window(clients: Clients, job: Job, from_ms: int, first_line: int) -> PageWindow:
     """What follows a moment: one answer, or some where they hold little."""
     sample = JobEvents(clients, job.name).first_in_time(from_ms, calls=_CALLS, enough=_FEW_EVENTS)
     pages = []
     for stream, events in sample.by_stream().items():
         lines, times = lines_of(events)
         pages.append(LogPage.of(stream, node_of_stream(stream), first_line + 1, lines, tuple(times)))
-    return Window(tuple(pages))
+    return PageWindow(tuple(pages))
 
 
-def _end(windows: Iterable[Window]) -> int:
+def _end(windows: Iterable[PageWindow]) -> int:
     return max((window.span_ms[1] for window in windows if window.span_ms), default=-1)
 
 

@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from monitor import words
-from monitor.diagnose.comparison.comparability import Difference, alike, own
-from monitor.diagnose.comparison.compare import Against, Comparison, letter
+from monitor.diagnose.comparison.comparability import ParameterDifference, alike, own
+from monitor.diagnose.comparison.compare import Comparison, PairComparison, letter
 from monitor.diagnose.comparison.rows import difference_rows, missing
 from monitor.diagnose.comparison.words import beside_words, headline, summary_words, work_words
 from monitor.diagnose.headline import facts, status_word
@@ -27,7 +27,7 @@ from monitor.show.trouble import Colour, part, plain, show_error, show_rights, s
 from monitor.words import DASH, count
 
 
-def show_comparison(account: data.Account, names: Sequence[str], zone: tzinfo) -> Pace:
+def show_comparison(account: data.AccountChoice, names: Sequence[str], zone: tzinfo) -> Pace:
     """All of it; gives how soon it wants to be drawn again."""
     found = {name: data.snapshot(account, name) for name in names}
     reports = ready(found)
@@ -71,7 +71,7 @@ def ready(found: Mapping[str, Snapshot]) -> tuple[Report, ...]:
     return tuple(reports)
 
 
-def _board(account: data.Account, comparison: Comparison, found: Mapping[str, Snapshot], zone: tzinfo) -> None:
+def _board(account: data.AccountChoice, comparison: Comparison, found: Mapping[str, Snapshot], zone: tzinfo) -> None:
     first = comparison.reports[0]
     part(first, "Verdict of the comparison", show_answer, comparison)
     with st.container(border=True, horizontal=True):
@@ -176,7 +176,7 @@ def said(comparison: Comparison, place: int) -> tuple[str, str]:
     return found.title, " ".join(part for part in parts if part)
 
 
-def told_above(result: Against) -> str:
+def told_above(result: PairComparison) -> str:
     """That the times of the two were come by differently: beside a verdict, and else among the notes."""
     return result.otherwise if result.unlike is None else ""
 
@@ -248,7 +248,7 @@ def difference_table(comparison: Comparison) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["Parameter", *names, "Read from"], dtype="str")
 
 
-def alike_table(same: Sequence[Difference]) -> pd.DataFrame:
+def alike_table(same: Sequence[ParameterDifference]) -> pd.DataFrame:
     """Parameter, value, where it was read."""
     rows = []
     for each in same:
@@ -258,7 +258,7 @@ def alike_table(same: Sequence[Difference]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["Parameter", "Value", "Read from"], dtype="str")
 
 
-def _read_from(each: Difference, names: Sequence[str]) -> str:
+def _read_from(each: ParameterDifference, names: Sequence[str]) -> str:
     """One place where all were read in the same, else one a job."""
     known = [(name, place) for name, place in zip(names, each.read_from, strict=True) if place is not None]
     places = {place for _, place in known}
@@ -267,11 +267,11 @@ def _read_from(each: Difference, names: Sequence[str]) -> str:
     return " · ".join(f"{name}: {place}" for name, place in known)
 
 
-def _how_many(different: Sequence[Difference]) -> str:
+def _how_many(different: Sequence[ParameterDifference]) -> str:
     return f": {count(len(different), 'parameter')}" if different else ""
 
 
-def _named(different: Sequence[Difference]) -> str:
+def _named(different: Sequence[ParameterDifference]) -> str:
     shown = ", ".join(each.parameter for each in different[:6])
     return shown if len(different) <= 6 else f"{shown} and {len(different) - 6} more"
 

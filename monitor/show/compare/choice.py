@@ -53,7 +53,7 @@ PROPOSED = 6
 _CHOSEN, _AGAINST = "compare-jobs", "compare-against"
 
 
-def show_choice(account: data.Account) -> tuple[str, ...]:
+def show_choice(account: data.AccountChoice) -> tuple[str, ...]:
     """The inputs; gives the jobs to compare, each once, or what there is to choose where fewer than two are named."""
     asked = current()
     once = tuple(dict.fromkeys(asked))

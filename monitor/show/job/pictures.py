@@ -14,12 +14,12 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from monitor.alert.conditions import Rule
+from monitor.alert.conditions import AlertRule
 from monitor.analyze.journal import Losses, losses
 from monitor.analyze.step_time import is_aggregated
 from monitor.charts import step_time, timeline, utilization
 from monitor.charts.elements import Span, edges, threshold_lines, with_threshold_lines
-from monitor.charts.step_time import BUCKETS, OUTLIER_TIMES, Work, ceiling, work_of
+from monitor.charts.step_time import BUCKETS, OUTLIER_TIMES, WorkTimes, ceiling, work_of
 from monitor.charts.utilization import POINTS, ROWS, Measured, bucket_seconds, cells, columns_for, measured
 from monitor.diagnose.unlike import odd_nodes
 from monitor.diagnose.verdict import has_gpus
@@ -47,12 +47,12 @@ from monitor.show.trouble import part, plain
 from monitor.words import count, duration
 
 
-def work(report: Report) -> Work:
+def work(report: Report) -> WorkTimes:
     """The reports with a time of work, put in order once a report."""
     return data.ordered_of(report, "work", lambda: work_of(report.run.steps))
 
 
-def show_steps(report: Report, span: Span, part: Span | None, rules: Sequence[Rule], zone: tzinfo) -> None:
+def show_steps(report: Report, span: Span, part: Span | None, rules: Sequence[AlertRule], zone: tzinfo) -> None:
     with st.container(border=True, gap="xsmall"):
         if len(work(report)):
             _times(report, span, part, rules, zone)
@@ -63,7 +63,7 @@ def show_steps(report: Report, span: Span, part: Span | None, rules: Sequence[Ru
             absent("No step times.", report, "logs")
 
 
-def _times(report: Report, span: Span, part: Span | None, rules: Sequence[Rule], zone: tzinfo) -> None:
+def _times(report: Report, span: Span, part: Span | None, rules: Sequence[AlertRule], zone: tzinfo) -> None:
     every = work(report)
     shown = every.within(part)
     frames = data.of_report(
@@ -100,11 +100,11 @@ def _chart(
     return with_threshold_lines(step_time.step_time_of(levels, far, changes, ends), drawn, step_time.AXIS)
 
 
-def _said_of_steps(report: Report, every: Work, part: Span | None, zone: tzinfo) -> str:
+def _said_of_steps(report: Report, every: WorkTimes, part: Span | None, zone: tzinfo) -> str:
     return data.said_of(report, f"steps {part} {zone}", lambda: steps_said(report, every, part, zone))
 
 
-def _about(report: Report, every: Work, shown: Work) -> str:
+def _about(report: Report, every: WorkTimes, shown: WorkTimes) -> str:
     total = report.job.instance_count or every.observed
     who = f"only {every.observed} of {total} nodes log step times" if every.observed < total else count(total, "node")
     parts = ["Step time, seconds", who, f"median and p10 to p90 of {count(len(shown), 'report')} after warm-up"]
@@ -280,7 +280,7 @@ def rows_of(report: Report, metric: MetricName) -> Measured:
 
 
 def show_utilization(
-    report: Report, span: Span, part: Span | None, metric: MetricName, rules: Sequence[Rule], zone: tzinfo
+    report: Report, span: Span, part: Span | None, metric: MetricName, rules: Sequence[AlertRule], zone: tzinfo
 ) -> None:
     """The card of one metric."""
     rows = rows_of(report, metric)

@@ -26,7 +26,7 @@ from monitor.model import JobSummary, Report, StepStats
 from monitor.model.host_metrics import OF_GPUS
 from monitor.review import Snapshot
 from monitor.show import address, data
-from monitor.show.grid import Column, Row, Sorted, looked, show_grid
+from monitor.show.grid import GridColumn, GridRow, Sorted, looked, show_grid
 from monitor.show.shell import JOB_PAGE
 from monitor.show.trouble import LOOKS
 from monitor.words import duration, percent, step_seconds, usd
@@ -164,7 +164,7 @@ def in_view(jobs: Sequence[JobSummary], order: Sequence[str], now: datetime) -> 
     return by_urgency(shown or _placed(jobs, order)[:FIRST_SEEN], now)
 
 
-def known_of(account: data.Account, jobs: Sequence[JobSummary]) -> dict[str, RowReview]:
+def known_of(account: data.AccountChoice, jobs: Sequence[JobSummary]) -> dict[str, RowReview]:
     """Has these jobs reviewed, the first of them first; gives what is known of them. Those with their last review are let be."""
     kept: dict[str, RowReview] = data.kept_rows(account)
     asked = {
@@ -176,7 +176,7 @@ def known_of(account: data.Account, jobs: Sequence[JobSummary]) -> dict[str, Row
     return {job.name: kept[job.name] if job.name in kept else known(asked[job.name]) for job in jobs}
 
 
-def keep_rows(account: data.Account, snapshots: Mapping[str, Snapshot]) -> None:
+def keep_rows(account: data.AccountChoice, snapshots: Mapping[str, Snapshot]) -> None:
     """Keeps what is known of jobs that were reviewed: a review that begins anew does not take it back."""
     kept: dict[str, RowReview] = data.kept_rows(account)
     for name, snapshot in snapshots.items():
@@ -357,10 +357,10 @@ MARKED = f"{MARK} not simply as printed: point at it for how it was come by."
 _COURSE = "The last 3 h of a running job, all of a finished one; gaps are missing data."
 # In the order in which they stand; what a narrow window has no room for goes first.
 _COLUMNS = (
-    Column("name", "Job", "minmax(120px,8fr)", "name"),
-    Column("level", "Verdict", "88px", "badge"),
-    Column("stands_out", "What stands out", "minmax(150px,7fr)", room_px=560),
-    Column(
+    GridColumn("name", "Job", "minmax(120px,8fr)", "name"),
+    GridColumn("level", "Verdict", "88px", "badge"),
+    GridColumn("stands_out", "What stands out", "minmax(150px,7fr)", room_px=560),
+    GridColumn(
         "recoverable_usd",
         "Recoverable",
         "94px",
@@ -368,11 +368,11 @@ _COLUMNS = (
         "What the findings say could be saved: per hour for a running job, in total for a finished one.",
         330,
     ),
-    Column("cost_usd", "Cost", "72px", "number", "So far, at on-demand prices.", 640),
-    Column("status", "Status", "78px", room_px=450),
-    Column("started", "Started", "100px", "number", room_px=860),
-    Column("ran_s", "Ran for", "76px", "number", "Since training started.", 940),
-    Column(
+    GridColumn("cost_usd", "Cost", "72px", "number", "So far, at on-demand prices.", 640),
+    GridColumn("status", "Status", "78px", room_px=450),
+    GridColumn("started", "Started", "100px", "number", room_px=860),
+    GridColumn("ran_s", "Ran for", "76px", "number", "Since training started.", 940),
+    GridColumn(
         "gpu_pct",
         "GPU over time",
         "98px",
@@ -380,17 +380,19 @@ _COLUMNS = (
         f"Mean of one GPU while it worked; of a job not reviewed yet, over its last 3 h. {_COURSE}",
         1020,
     ),
-    Column("instances", "Nodes", "120px", room_px=1140),
-    Column("step_time", "Step time", "102px", "number", f"Median, ± half the spread from p10 to p90. {MARKED}", 1340),
-    Column("gpu_memory_pct", "GPU memory", "98px", "course", f"Share of GPU memory in use. {_COURSE}", 1500),
+    GridColumn("instances", "Nodes", "120px", room_px=1140),
+    GridColumn(
+        "step_time", "Step time", "102px", "number", f"Median, ± half the spread from p10 to p90. {MARKED}", 1340
+    ),
+    GridColumn("gpu_memory_pct", "GPU memory", "98px", "course", f"Share of GPU memory in use. {_COURSE}", 1500),
 )
 _TEXTS = frozenset({"name", "level", "stands_out", "status", "instances"})
 
 
-def cells(frame: pd.DataFrame, zone: tzinfo) -> list[Row]:
+def cells(frame: pd.DataFrame, zone: tzinfo) -> list[GridRow]:
     """The rows as they are written."""
     return [
-        Row(
+        GridRow(
             row.name,
             (
                 row.name,

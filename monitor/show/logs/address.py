@@ -172,7 +172,7 @@ def link_of(report: Report, finding_id: str, fact: Evidence, number: int) -> dic
     return link(report.job.name, report.job.started or report.job.created, find=text)
 
 
-def choose(account: data.Account, view: View) -> str | None:
+def choose(account: data.AccountChoice, view: View) -> str | None:
     """The job, and the way to its page."""
     with st.container(horizontal=True, vertical_alignment="center"):
         choose_job(account, "logs-job", view.job, _other_job)
@@ -182,7 +182,7 @@ def choose(account: data.Account, view: View) -> str | None:
     return view.job
 
 
-def newest(account: data.Account) -> None:
+def newest(account: data.AccountChoice) -> None:
     """The newest jobs, to take one with a click."""
     show_newest(account, "logs-newest", _other_job)
 

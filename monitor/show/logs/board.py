@@ -22,7 +22,7 @@ from monitor.model import Job, LogSpan, Report
 from monitor.review import Snapshot
 from monitor.review import log_lines as lines
 from monitor.review.log_lines import LogSnapshot, as_it_is, key_of
-from monitor.show.grid import Column, Row, show_grid
+from monitor.show.grid import GridColumn, GridRow, show_grid
 from monitor.show.logs import address as log_address
 from monitor.show.logs.address import View, clear, context_of, node_names
 from monitor.show.pace import DONE, EMPTY, IDLE, RUNNING, WAITING, Pace
@@ -77,25 +77,28 @@ def _one_day(shown: pd.DataFrame) -> bool:
     return bool(shown["time"].iloc[-1] - shown["time"].iloc[0] < pd.Timedelta(hours=20))
 
 
-def _columns(shown: pd.DataFrame, marked: bool, nodes: int) -> list[Column]:
+def _columns(shown: pd.DataFrame, marked: bool, nodes: int) -> list[GridColumn]:
     """What a narrow window has no room for leaves; the line stays."""
-    found = [Column("time", "Time", "98px" if _one_day(shown) else "146px")]
+    found = [GridColumn("time", "Time", "98px" if _one_day(shown) else "146px")]
     if nodes > 1:
-        found.append(Column("node", "Node", "70px", room_px=560))
+        found.append(GridColumn("node", "Node", "70px", room_px=560))
     if shown["rank"].notna().any():
-        found.append(Column("rank", "Rank", "52px", "number", room_px=900))
-    found += [Column("level", "Level", "72px", room_px=760), Column("line", "Line", "minmax(200px,1fr)", "code")]
-    found.append(Column("known", "Recognized", "180px", help="What Trainwatch read from the line", room_px=1000))
+        found.append(GridColumn("rank", "Rank", "52px", "number", room_px=900))
+    found += [
+        GridColumn("level", "Level", "72px", room_px=760),
+        GridColumn("line", "Line", "minmax(200px,1fr)", "code"),
+    ]
+    found.append(GridColumn("known", "Recognized", "180px", help="What Trainwatch read from the line", room_px=1000))
     if marked:
         found.append(
-            Column(
+            GridColumn(
                 "mark", "Found", "140px", help="Findings that quote the line, phases that start with it", room_px=860
             )
         )
     return found
 
 
-def _rows(shown: pd.DataFrame, keys: Sequence[str], marks: Sequence[str], zone: tzinfo, nodes: int) -> list[Row]:
+def _rows(shown: pd.DataFrame, keys: Sequence[str], marks: Sequence[str], zone: tzinfo, nodes: int) -> list[GridRow]:
     form = "%H:%M:%S" if _one_day(shown) else "%d %b %H:%M:%S"
     times = shown["time"].dt.tz_convert(zone)
     when = times.dt.strftime(form) + "." + times.dt.strftime("%f").str[:3]
@@ -108,7 +111,7 @@ def _rows(shown: pd.DataFrame, keys: Sequence[str], marks: Sequence[str], zone: 
     if any(marks):
         columns.append(pd.Series(marks))
     tones = shown["level"].map(_TONES).fillna("")
-    return [Row(key, cells, tone=tone) for key, tone, *cells in zip(keys, tones, *columns, strict=True)]
+    return [GridRow(key, cells, tone=tone) for key, tone, *cells in zip(keys, tones, *columns, strict=True)]
 
 
 def show_line(row: pd.Series, mark: str, zone: tzinfo) -> None:

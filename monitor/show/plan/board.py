@@ -11,9 +11,9 @@ import pandas as pd
 import streamlit as st
 
 from monitor.charts.plan import (
-    Course,
     CurveMark,
     MemoryBar,
+    ScheduleLanes,
     curve_limit,
     curve_marks,
     curve_points,
@@ -40,9 +40,9 @@ from monitor.review.planning import Plan, advice_of, plan, start_from, start_of
 from monitor.show.drawing import draw_frames
 from monitor.show.job.findings import show_problem
 from monitor.show.plan import inputs as plan_address
-from monitor.show.plan.inputs import CLUSTER, MODEL, NOTHING, Asked, knobs, show_inputs
+from monitor.show.plan.inputs import CLUSTER, MODEL, NOTHING, PlanRequest, knobs, show_inputs
 from monitor.show.plan.words import (
-    Answer,
+    PlanSummary,
     answer,
     band_words,
     changed_words,
@@ -101,20 +101,20 @@ def _to_fit(found: Plan) -> None:
     )
 
 
-def planned(report: Report | None, asked: Asked) -> Plan:
+def planned(report: Report | None, asked: PlanRequest) -> Plan:
     advised = None if report is None else advice_of(report)
     ran = report is not None and report.steps is not None
     return plan(start_setup(report, asked), asked.changes, advised, ran, asked.knob)
 
 
-def pruned(report: Report | None, asked: Asked) -> Asked:
+def pruned(report: Report | None, asked: PlanRequest) -> PlanRequest:
     """What is asked without changes to what is so already."""
     start = start_setup(report, asked)
     changes = {name: value for name, value in asked.changes.items() if not _is_so(start, name, value)}
     return replace(asked, changes=changes)
 
 
-def start_setup(report: Report | None, asked: Asked) -> Setup:
+def start_setup(report: Report | None, asked: PlanRequest) -> Setup:
     """Where the plan starts: a job, a preset or nothing, with what is stated of it."""
     if report is None:
         return start_from(asked.stated, preset(asked.source), asked.framework)
@@ -129,7 +129,7 @@ def _is_so(start: Setup, name: str, value: Any) -> bool:
     return known is not None and (known.value == value or str(known.value).lower() == str(value).lower())
 
 
-def _banner(said: Answer) -> None:
+def _banner(said: PlanSummary) -> None:
     title, body = plain(said.title), plain(said.body)
     match said.level:
         case "error":
@@ -178,7 +178,7 @@ def _undo() -> None:
     plan_address.ask(replace(plan_address.current(), changes={}))
 
 
-def _start(found: Plan, asked: Asked, report: Report | None) -> None:
+def _start(found: Plan, asked: PlanRequest, report: Report | None) -> None:
     """What the plan starts from; open where there is nothing yet."""
     start = found.start
     with st.expander(
@@ -354,7 +354,7 @@ def show_schedule(plan: Plan) -> None:
     st.caption(plain(said))
 
 
-def courses_of(plan: Plan) -> list[Course]:
+def courses_of(plan: Plan) -> list[ScheduleLanes]:
     """Both schedules in percent of the starting point's time for the same samples; none where there is no pipeline."""
     start, change = plan.start, plan.change
     if max(start.pipeline_degree or 1, change.pipeline_degree or 1) == 1:
@@ -367,7 +367,7 @@ def courses_of(plan: Plan) -> list[Course]:
     return [course for course in found if course is not None]
 
 
-def _course(name: str, setup: Setup, length_pct: float | None) -> Course | None:
+def _course(name: str, setup: Setup, length_pct: float | None) -> ScheduleLanes | None:
     schedule = schedule_of(setup)
     if schedule is None:
         return None
@@ -378,7 +378,7 @@ def _course(name: str, setup: Setup, length_pct: float | None) -> Course | None:
         columns=["stage", "kind", "microbatch", "from_pct", "to_pct"],
     )
     said = head_words(name, length_pct, schedule.bubble_fraction, schedule.stages)
-    return Course(name, said, schedule.stages, whole, pieces)
+    return ScheduleLanes(name, said, schedule.stages, whole, pieces)
 
 
 def _no_schedule(plan: Plan) -> str:

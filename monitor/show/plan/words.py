@@ -32,7 +32,7 @@ _FITS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PlanSummary:
     """How loud, in which words, and what there is to say besides."""
 
     level: Level
@@ -60,7 +60,7 @@ def to_fit_rows(plan: Plan) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def answer(plan: Plan, usd_per_hour: float | None = None) -> Answer:
+def answer(plan: Plan, usd_per_hour: float | None = None) -> PlanSummary:
     """The answer to a plan; ``usd_per_hour`` is what the job costs."""
     found = plan.outcome
     fits, change = found.memory.fits, found.step_time_change_pct
@@ -92,7 +92,7 @@ def answer(plan: Plan, usd_per_hour: float | None = None) -> Answer:
     # Green only where the whole range says less.
     elif plan.asked and fits == "yes" and change is not None and change[2] < 0:
         level = "success"
-    return Answer(level, outcome, body, waiting=not plan.asked and wrong is None)
+    return PlanSummary(level, outcome, body, waiting=not plan.asked and wrong is None)
 
 
 def in_the_way(plan: Plan) -> Finding | None:
