@@ -25,7 +25,7 @@ def board() -> Pace:
     newest = reviews(listing)
     reports = [snapshot.report for snapshot in newest if snapshot.report is not None]
     name = listing.jobs[0].name if listing.jobs else None
-    rules = kept()
+    rules = saved_rules()
     if listing.error and listing.jobs:
         show_stale(listing.error, "showing the last list", "Listing jobs")
     elif listing.error:
@@ -49,7 +49,7 @@ def first_pace(newest: list[Snapshot]) -> Pace:
     return WAITING if under_way else IDLE
 
 
-def kept() -> tuple[AlertRule, ...] | None:
+def saved_rules() -> tuple[AlertRule, ...] | None:
     """The saved thresholds; None where their file cannot be used, which is said."""
     try:
         return saved()

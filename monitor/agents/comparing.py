@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from monitor.agents.desk import AccountSession
+from monitor.agents.account_session import AccountSession
 from monitor.agents.quoting import ToolAnswer, clipped, fitted, quote, quotes_of
 from monitor.agents.reviewing import range_of
 from monitor.agents.shapes import Against, Difference
@@ -20,11 +20,11 @@ CAP = 2000
 MOST = 5
 
 
-def compared(desk: AccountSession, jobs: Sequence[str], say: Progress, given_up: Callable[[], bool]) -> ToolAnswer:
+def compared(session: AccountSession, jobs: Sequence[str], say: Progress, given_up: Callable[[], bool]) -> ToolAnswer:
     """The jobs against the first one."""
     if not 2 <= len(jobs) <= MOST:
         raise BadCall(f"{len(jobs)} jobs were named; compare takes 2 to {MOST}.", "The first is the baseline.")
-    reports = [desk.report(job, lambda text, job=job: say(f"{job}: {text}"), given_up) for job in jobs]  # type: ignore[misc]
+    reports = [session.report(job, lambda text, job=job: say(f"{job}: {text}"), given_up) for job in jobs]  # type: ignore[misc]
     found = compare(reports)
     quotes = quotes_of(*reports)
     names = [letter(place) for place in range(len(reports))]

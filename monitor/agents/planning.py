@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from monitor.agents.desk import AccountSession
+from monitor.agents.account_session import AccountSession
 from monitor.agents.quoting import Quotes, ToolAnswer, clipped, fitted, quotes_of
 from monitor.agents.reviewing import range_of
 from monitor.agents.shapes import Problem
@@ -22,7 +22,7 @@ _FITS = {"yes": "fits", "borderline": "is borderline", "no": "does not fit", "un
 
 
 def planned(
-    desk: AccountSession,
+    session: AccountSession,
     job: str,
     preset_name: str,
     start: Mapping[str, Any],
@@ -31,7 +31,7 @@ def planned(
     given_up: Callable[[], bool],
 ) -> ToolAnswer:
     """The plan that starts from a job, a preset, or values."""
-    quotes, found = _plan(desk, job, preset_name, start, change, say, given_up)
+    quotes, found = _plan(session, job, preset_name, start, change, say, given_up)
     document = plan_document(found)
     document |= {part: _marked(document[part], quotes) for part in ("start", "distribution")}
     prediction = document["prediction"]
@@ -93,7 +93,7 @@ def _answer(found: Plan, document: Mapping[str, Any], lines: list[str], problems
 
 
 def _plan(
-    desk: AccountSession,
+    session: AccountSession,
     job: str,
     preset_name: str,
     start: Mapping[str, Any],
@@ -104,7 +104,7 @@ def _plan(
     if job and preset_name:
         raise BadCall("Both a job and a preset were given.", "Start from one of them.")
     if job:
-        report = desk.report(job, say, given_up)
+        report = session.report(job, say, given_up)
         begun = start_of(report, start, "given")
         return quotes_of(report), plan(begun, change, advice_of(report), ran=len(report.run.steps) > 0)
     chosen = preset(preset_name) if preset_name else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from monitor.agents.desk import AccountSession
+from monitor.agents.account_session import AccountSession
 from monitor.agents.quoting import Quotes, ToolAnswer, clipped, fitted, quotes_of
 from monitor.agents.shapes import FindingRow, NodeRow, Range
 from monitor.archive.document import json_types
@@ -23,9 +23,11 @@ _FINDINGS, _NODES, _GAPS = 5, 4, 4
 _LONGEST = {"brief": 420, "full": 900}
 
 
-def review(desk: AccountSession, job: str, detail: Detail, say: Progress, given_up: Callable[[], bool]) -> ToolAnswer:
+def review(
+    session: AccountSession, job: str, detail: Detail, say: Progress, given_up: Callable[[], bool]
+) -> ToolAnswer:
     """The review of a job, its findings in the order of acting."""
-    report = desk.report(job, say, given_up)
+    report = session.report(job, say, given_up)
     quotes = quotes_of(report)
     rows = [_finding(each, quotes, _LONGEST[detail]) for each in report.findings]
     most = len(rows) if detail == "full" else min(len(rows), _FINDINGS)
@@ -63,7 +65,7 @@ def verdict_of(report: Report, quotes: Quotes) -> str:
 def _figures(report: Report, quotes: Quotes) -> dict[str, Any]:
     steps, cost = report.steps, report.cost
     # What is not known of the price is said beside the cost.
-    missing = [gap.said for gap in report.gaps if gap.what != "price"]
+    missing = [gap.sentence for gap in report.gaps if gap.what != "price"]
     gaps = [quotes.marked(clipped(said, 200)) for said in missing]
     kept = list(dict.fromkeys(gaps))[:_GAPS]
     return {

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from monitor.agents.desk import FRESH, AccountSession, Gone
+from monitor.agents.account_session import FRESH, AccountSession, Gone
 from monitor.agents.quoting import ToolAnswer, clipped, quotes_of
 from monitor.agents.reviewing import range_of, verdict_of
 from monitor.alert.conditions import AlertRule, Condition, parse
@@ -24,7 +24,7 @@ _FINDINGS = 12
 
 
 def watch(
-    desk: AccountSession,
+    session: AccountSession,
     job: str,
     until: str,
     wait_s: float,
@@ -38,7 +38,7 @@ def watch(
     end = time.monotonic() + wait_s
     begun, looks = state, 0
     while True:
-        report = desk.report(job, say, given_up)
+        report = session.report(job, say, given_up)
         begun, looks = begun or state_of(report), looks + 1
         if why := _why(report, when, until, begun, time.monotonic() >= end, wait_s):
             return _answer(job, report, why, begun)

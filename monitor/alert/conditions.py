@@ -396,13 +396,13 @@ def _quoted(text: str) -> str:
     return f'"{text}"'
 
 
-def _nearest(text: str, known: list[str]) -> str:
+def _nearest(text: str, names: list[str]) -> str:
     """`` (the nearest is …)``, or nothing."""
     plain = text.lower().replace("-", "_")
-    found = get_close_matches(text.lower(), known, 1, 0.6) or get_close_matches(plain, known, 1, 0.6)
+    found = get_close_matches(text.lower(), names, 1, 0.6) or get_close_matches(plain, names, 1, 0.6)
     if not found:
         # A word of a longer name: "gpu", "memory", "cost".
-        found = [name for name in known if len(plain) > 2 and plain in name.replace("-", "_")][:1]
+        found = [name for name in names if len(plain) > 2 and plain in name.replace("-", "_")][:1]
     return f"; the nearest is {found[0]}" if found else ""
 
 

@@ -177,8 +177,8 @@ def value_of(track: Track, span: SampleSpan, latest: int | None = None) -> float
     return float(np.nanmean(values))
 
 
-def _firing(track: Track, when: Threshold, found: Walk, span: SampleSpan, anywhere: bool, unit: str) -> Crossing:
-    latest = None if anywhere else found.latest
+def _firing(track: Track, when: Threshold, walk: Walk, span: SampleSpan, anywhere: bool, unit: str) -> Crossing:
+    latest = None if anywhere else walk.latest
     limit = limits(track, when)[span.last if latest is None else latest]
     until = moment(track, float(track.ends[span.last])) if anywhere else None
     since = moment(track, float(track.begins[span.first]))
@@ -227,7 +227,7 @@ def _why_unknown(when: Threshold) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ConditionStretch:
     """One stretch; no node where the condition is of all of them together."""
 
     node: str | None
@@ -235,7 +235,7 @@ class Held:
     end: datetime
 
 
-def held(report: Report, when: Threshold, now: datetime) -> tuple[Held, ...]:
+def stretches_of(report: Report, when: Threshold, now: datetime) -> tuple[ConditionStretch, ...]:
     """All stretches in which a condition held, node by node, in time; none of lines without a clock."""
     found = []
     for track in tracks_of(report, when, now).tracks:
@@ -243,7 +243,7 @@ def held(report: Report, when: Threshold, now: datetime) -> tuple[Held, ...]:
         for span in spans_of(track, truth, 1, when.lasting):
             start, end = moment(track, float(track.begins[span.first])), moment(track, float(track.ends[span.last]))
             if start is not None and end is not None:
-                found.append(Held(track.node, start, end))
+                found.append(ConditionStretch(track.node, start, end))
     return tuple(found)
 
 
@@ -364,7 +364,7 @@ def findings_verdict(report: Report, rule: AlertRule, when: FindingCondition) ->
 def missing(report: Report, subject: str) -> str:
     """Why nothing can be said of a finding, or of a severity; empty where its silence means something."""
     if report.broken and (subject in SEVERITIES or subject in report.broken):
-        return " ".join(gap.said for gap in report.faults if gap.what == "program")
+        return " ".join(gap.sentence for gap in report.faults if gap.what == "program")
     need = "logs" if subject in SEVERITIES else next((rule.needs for rule in rules() if rule.id == subject), "nothing")
     run = report.run
     if run.job.source == "aws" and run.job.started is None:
@@ -382,12 +382,12 @@ def missing(report: Report, subject: str) -> str:
 
 def _because(report: Report, what: str, sentence: str) -> str:
     gap = next((gap for gap in report.run.gaps if gap.what == what), None)
-    return sentence if gap is None else f"{sentence} {gap.said}"
+    return sentence if gap is None else f"{sentence} {gap.sentence}"
 
 
-def of_finding(found: Finding, fired: datetime | None = None) -> Crossing:
+def of_finding(finding: Finding, fired: datetime | None = None) -> Crossing:
     """A finding that a rule fires for: since its first evidence, of the one node that it names."""
-    since = next((evidence.start for evidence in found.evidence if evidence.start is not None), None)
-    nodes = {evidence.node for evidence in found.evidence if evidence.node}
+    since = next((evidence.start for evidence in finding.evidence if evidence.start is not None), None)
+    nodes = {evidence.node for evidence in finding.evidence if evidence.node}
     node = nodes.pop() if len(nodes) == 1 else None
-    return Crossing(node, since, finding=found.id, summary=found.summary, fired=fired)
+    return Crossing(node, since, finding=finding.id, summary=finding.summary, fired=fired)

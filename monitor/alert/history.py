@@ -198,30 +198,30 @@ def replay(report: Report, now: datetime, progress: Callable[[float], None] = la
     if report.cost.price_usd_per_instance_hour is not None:
         price = Price(report.cost.price_usd_per_instance_hour, report.cost.price_source or "")
 
-    def said(at: datetime) -> FindingsThen:
+    def findings_at(at: datetime) -> FindingsThen:
         return {found.id: found for found in diagnose(as_of(report.run, at), at, price)}
 
     count = max(1, min(_MOMENTS, int((end - job.started) / _CLOSEST)))
     seen: list[tuple[datetime, FindingsThen]] = [(job.started, {})]
     for place in range(1, count):
         at = job.started + (end - job.started) * place / count
-        seen.append((at, said(at)))
+        seen.append((at, findings_at(at)))
         progress(place / count)
     seen.append((end, final))
-    closer = [_first_said(before, after, said) for before, after in pairwise(seen)]
+    closer = [_first_shown(before, after, findings_at) for before, after in pairwise(seen)]
     return Replay(tuple(sorted([*seen[1:], *(found for part in closer for found in part)], key=lambda each: each[0])))
 
 
-def _first_said(
+def _first_shown(
     before: tuple[datetime, FindingsThen],
     after: tuple[datetime, FindingsThen],
-    said: Callable[[datetime], FindingsThen],
+    findings_at: Callable[[datetime], FindingsThen],
 ) -> list[tuple[datetime, FindingsThen]]:
     """Moments in between that bring a new finding that asks for action nearer than to a minute."""
     found = []
     while after[0] - before[0] > _CLOSEST and _loud(after[1]) - _loud(before[1]):
         middle = before[0] + (after[0] - before[0]) / 2
-        looked = (middle, said(middle))
+        looked = (middle, findings_at(middle))
         found.append(looked)
         if _loud(looked[1]) - _loud(before[1]):
             after = looked
@@ -230,8 +230,8 @@ def _first_said(
     return found
 
 
-def _loud(said: FindingsThen) -> set[str]:
-    return {id for id, found in said.items() if found.severity != "info"}
+def _loud(findings: FindingsThen) -> set[str]:
+    return {id for id, found in findings.items() if found.severity != "info"}
 
 
 def finding_episodes(replayed: Replay, when: FindingCondition) -> tuple[Crossing, ...]:
@@ -323,13 +323,13 @@ def _tested(
         why = judge(report, rule, now).why if not found else ""
     if not found:
         return Backtested(rule, "no data" if why else "ok", why=why)
-    said = [_said(report, episode, late, until) for episode in found]
+    said = [_backtested(report, episode, late, until) for episode in found]
     said.sort(key=lambda each: (each.at is None, each.at, each.episode.key))
     came_by = "" if isinstance(when, FindingCondition) else came_by_words(report, when)
     return Backtested(rule, "firing", tuple(said), came_by=came_by)
 
 
-def _said(report: Report, episode: Crossing, late: timedelta, until: datetime) -> BacktestedAlert:
+def _backtested(report: Report, episode: Crossing, late: timedelta, until: datetime) -> BacktestedAlert:
     if episode.fired is None:
         return BacktestedAlert(episode, None, None, None, None)
     at = episode.fired + late

@@ -171,13 +171,13 @@ def message_of(
     )
 
 
-def kept(message: Message) -> dict[str, Any]:
+def stored(message: Message) -> dict[str, Any]:
     """The message as the ledger keeps it."""
     return {"version": VERSION, **message.document()}
 
 
 def message_from(data: dict[str, Any]) -> Message:
-    """The message that ``kept`` made ``data`` of. ValueError, as "has an odd title", where it is something else."""
+    """The message that ``stored`` made ``data`` of. ValueError, as "has an odd title", where it is something else."""
     if data.get("version", VERSION) != VERSION:
         raise ValueError("is of a version that this program does not know")
     for field in fields(Message):

@@ -126,7 +126,7 @@ def _unread(report: Report, *what: str) -> str:
     """What is said of the first gap of a kind; of the logs only where no line at all was read."""
     if "logs" in what and report.run.logs.lines:
         return ""
-    return next((gap.said for gap in report.run.gaps if gap.what in what), "")
+    return next((gap.sentence for gap in report.run.gaps if gap.what in what), "")
 
 
 def _why_none(report: Report, words: str) -> str:
@@ -145,7 +145,7 @@ class LinearPieces:
     usual: Floats
 
 
-def cut(pieces: LinearPieces, when: Threshold) -> Track:
+def track_of_pieces(pieces: LinearPieces, when: Threshold) -> Track:
     """The pieces as a track, whose samples have the value at their end; on it the condition is true or false throughout."""
     limit = when.value * pieces.usual if when.relative else np.full(len(pieces.low), when.value)
     grown, span = pieces.high - pieces.low, pieces.ends - pieces.begins
@@ -184,7 +184,7 @@ def silence_tracks(report: Report, when: Threshold, now: datetime) -> Tracked:
         pieces = [_joint(list(times.values()), when, _end(report, now))]
     else:
         pieces = [_silence_of_node(node, mine, _end(report, now)) for node, mine in times.items()]
-    return Tracked(in_order([cut(piece, when) for piece in pieces]), "s")
+    return Tracked(in_order([track_of_pieces(piece, when) for piece in pieces]), "s")
 
 
 def _times(rows: pd.DataFrame) -> Floats:
@@ -248,14 +248,16 @@ def cost_tracks(report: Report, when: Threshold, now: datetime) -> Tracked:
     if not phases:
         at = np.array([(report.job.ended or report.job.created or now).timestamp()])
         amount = np.array([usd])
-        return Tracked((cut(LinearPieces(None, at, at, amount, amount, np.array([np.nan])), when),), "USD")
+        return Tracked((track_of_pieces(LinearPieces(None, at, at, amount, amount, np.array([np.nan])), when),), "USD")
     seconds = np.array([phase.seconds if phase.billed else 0.0 for phase in phases])
     grown = np.cumsum(seconds) / max(seconds.sum(), 1e-9) * usd
     grown[-1] = usd
     low = np.insert(grown[:-1], 0, 0.0)
     begins = np.array([phase.start.timestamp() for phase in phases])
     ends = np.array([phase.end.timestamp() for phase in phases])
-    return Tracked((cut(LinearPieces(None, begins, ends, low, grown, np.full(len(ends), np.nan)), when),), "USD")
+    return Tracked(
+        (track_of_pieces(LinearPieces(None, begins, ends, low, grown, np.full(len(ends), np.nan)), when),), "USD"
+    )
 
 
 # Debugger's rule MaxInitializationTime: by then a running job that shows no step has had its time.
@@ -272,7 +274,7 @@ def host_tracks(report: Report, when: Threshold, now: datetime, at_end: bool) ->
     rows = report.run.metrics[report.run.metrics["metric"] == metric]
     if rows.empty:
         return Tracked(why_none=_why_no_figures(report, metric))
-    rows = _judged(rows, report, metric, now, at_end)
+    rows = _of_training(rows, report, metric, now, at_end)
     if rows.empty:
         return Tracked(
             why_none=f"No minute of {words} can be judged yet: the newest three are left out, since metrics come late."
@@ -348,7 +350,7 @@ def _us(moment: datetime) -> int:
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _judged(rows: pd.DataFrame, report: Report, metric: str, now: datetime, at_end: bool) -> pd.DataFrame:
+def _of_training(rows: pd.DataFrame, report: Report, metric: str, now: datetime, at_end: bool) -> pd.DataFrame:
     """The points that lie for the most part in the training, and that neither came too late nor are of the teardown."""
     job = report.job
     begins = 1000 * _ms(rows["timestamp"])

@@ -147,7 +147,7 @@ def spans_set_aside(
         first = later.min().to_pydatetime() if len(later) else stop
         found.append((start, min(first, stop)))
     last = None if reports.empty else reports.max()
-    found += _told(events if last is None else events[events["timestamp"] > last], last, end)
+    found += _pauses_by_lines(events if last is None else events[events["timestamp"] > last], last, end)
     return tuple(_joined(found))
 
 
@@ -188,7 +188,7 @@ def _as_usual(activities: Sequence[Activity]) -> list[Span]:
     ]
 
 
-def _told(events: pd.DataFrame, after: pd.Timestamp | None, end: datetime) -> list[Span]:
+def _pauses_by_lines(events: pd.DataFrame, after: pd.Timestamp | None, end: datetime) -> list[Span]:
     """Evaluations and checkpoints by their lines alone, each from its first line to its last."""
     found: list[Span] = []
     for kind in ("evaluation", "checkpoint"):
@@ -294,7 +294,7 @@ def _grouped(told: pd.DataFrame, journal: pd.DataFrame) -> tuple[Save, ...]:
     if not len(times) or np.isnat(times).any():
         apart = (told["timestamp"].diff() > _APART).cumsum()
         return tuple(Save(rows["timestamp"].iloc[-1].to_pydatetime(), None) for _, rows in told.groupby(apart))
-    places = _places(told, journal, np.maximum.accumulate(times), marks)
+    places = _reports_before(told, journal, np.maximum.accumulate(times), marks)
     numbers = journal["step"]
     out = []
     for place in np.unique(places):
@@ -304,7 +304,7 @@ def _grouped(told: pd.DataFrame, journal: pd.DataFrame) -> tuple[Save, ...]:
     return tuple(sorted(out, key=lambda save: save.at))
 
 
-def _places(told: pd.DataFrame, journal: pd.DataFrame, times: np.ndarray, marks: np.ndarray) -> np.ndarray:
+def _reports_before(told: pd.DataFrame, journal: pd.DataFrame, times: np.ndarray, marks: np.ndarray) -> np.ndarray:
     """How many reports stand before each line: by line in the reports' own stream, else by time."""
     places = np.searchsorted(times, marks, "right")
     streams, lines = journal["stream"], journal["line"].to_numpy("int64")

@@ -280,7 +280,7 @@ class Losses:
 
 def losses(steps: pd.DataFrame, events: pd.DataFrame) -> Losses | None:
     """The leading writer's; None where no report with a time names a loss or a learning rate."""
-    bad = (steps["loss"].abs() == np.inf) | _said_nan(steps, events)
+    bad = (steps["loss"].abs() == np.inf) | _printed_nan(steps, events)
     told = steps["loss"].notna() | steps["learning_rate"].notna() | bad
     rows = steps[told & steps["timestamp"].notna()]
     if rows.empty:
@@ -303,7 +303,7 @@ def losses(steps: pd.DataFrame, events: pd.DataFrame) -> Losses | None:
     return Losses(str(first["node"]), rank, int(rows["writer"].nunique()), frame)
 
 
-def _said_nan(steps: pd.DataFrame, events: pd.DataFrame) -> pd.Series:
+def _printed_nan(steps: pd.DataFrame, events: pd.DataFrame) -> pd.Series:
     """Which reports without a loss stand in a line that says NaN; told by stream and time, since newest lines have no number."""
     found = pd.Series(False, index=steps.index)
     said = events[(events["kind"] == "nan") & events["timestamp"].notna()]

@@ -25,7 +25,7 @@ import pandas as pd
 from monitor.analyze.checkpoints import Activity
 from monitor.analyze.journal import usual_step_s
 from monitor.analyze.lost import LostWork
-from monitor.analyze.silence import at_work, held_gpus, silence, stands_still
+from monitor.analyze.silence import at_work, gpu_pattern, is_standstill, silence
 from monitor.analyze.training_time import (
     BUCKETS,
     Ending,
@@ -330,10 +330,10 @@ def _silent(
     found = silence(run.steps, journal, run.events, start, end)
     if found is None or not found.too_long:
         return ""
-    held = held_gpus(run.metrics, found.since, end)
+    held = gpu_pattern(run.metrics, found.since, end)
     if ending == "badly":  # lines came with the failure
         return "unknown" if at_work(held) else "stall"
-    return "stall" if stands_still(found, held, run.logs.last_line_at) else "unknown"
+    return "stall" if is_standstill(found, held, run.logs.last_line_at) else "unknown"
 
 
 def _ending(job: Job, current: bool, last: bool) -> Ending:

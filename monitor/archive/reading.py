@@ -28,9 +28,9 @@ from monitor.archive.layout import (
     OLD_NAMES,
     RUNS,
     SCHEMA,
-    Place,
+    JobLocation,
     job_in,
-    place_of,
+    location_of,
     to_frame,
     value_of,
 )
@@ -243,11 +243,11 @@ class Archive:
             )
         return found[0]
 
-    def at(self, place: Place) -> Manifest | None:
+    def at(self, place: JobLocation) -> Manifest | None:
         """The job in a place, None where none is there. NoData where it is damaged, or a later version wrote it."""
         return self._manifest(place.run)
 
-    def row_at(self, place: Place) -> Mapping[str, Any]:
+    def row_at(self, place: JobLocation) -> Mapping[str, Any]:
         """The row of a job as engines read it, for what is left when the rest is damaged; empty where it is, too."""
         data = self.store.read(place.table("jobs"))
         try:
@@ -261,7 +261,7 @@ class Archive:
         for _ in range(_LOOKS):
             data = {name: self.store.read(part.path) for name, part in manifest.parts.items()}
             broken = tuple(name for name, part in manifest.parts.items() if not part.is_in(data[name]))
-            newer = self.at(place_of(manifest.job)) if broken else None
+            newer = self.at(location_of(manifest.job)) if broken else None
             if newer is None or newer == manifest:
                 break
             manifest = newer  # it was replaced meanwhile

@@ -20,7 +20,7 @@ from monitor.archive import layout
 from monitor.archive import reading as manifests
 from monitor.archive.cache import is_final, reader_version
 from monitor.archive.document import report_document
-from monitor.archive.layout import FRAMES, SCHEMA, TABLES, place_of
+from monitor.archive.layout import FRAMES, SCHEMA, TABLES, location_of
 from monitor.archive.reading import ArchivedFile, Manifest
 from monitor.archive.store import Store
 from monitor.diagnose.stakes import bill_of
@@ -68,7 +68,7 @@ def labels_of(tags: Mapping[str, str] | None, account: Account | None, settings:
     )
 
 
-def kept_labels(row: Mapping[str, Any]) -> Labels:
+def archived_labels(row: Mapping[str, Any]) -> Labels:
     """Those of a job's row in the archive."""
     told = row.get("tags")
     return Labels(
@@ -90,7 +90,7 @@ def write(
     ``reader`` is the version of the reader that made the frames, if it is not this one; ``beginnings`` are those of log
     files. CannotDo, or another error of the store, where it cannot be written.
     """
-    run, place = report.run, place_of(report.job)
+    run, place = report.run, location_of(report.job)
     final = is_settled(report)
     document = report_document(report)
     row = job_row(report, document, final, labels)

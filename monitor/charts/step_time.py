@@ -22,8 +22,8 @@ from monitor.charts.elements import (
     Floats,
     Ints,
     Span,
+    clipped,
     columns,
-    cut,
     edges,
     instants,
     over_time,
@@ -230,7 +230,7 @@ def changed(changes: Changes, span: Span) -> pd.DataFrame:
     start, end = (pd.Timestamp(edge) for edge in span)
     middle = start + (end - start) / 2
     rows = [(at, said, pd.Timestamp(at) > middle) for at, said in changes]
-    return cut(typed(rows, columns("at:time said:str left:bool")), span, "at", "at").reset_index(drop=True)
+    return clipped(typed(rows, columns("at:time said:str left:bool")), span, "at", "at").reset_index(drop=True)
 
 
 def step_frames(
@@ -341,7 +341,7 @@ def _rules(changes: pd.DataFrame, time: alt.X) -> tuple[alt.Chart, ...]:
 def reached(steps: pd.DataFrame, limit: int = BUCKETS, within: Span | None = None) -> pd.DataFrame:
     """Rows ``at step``: the step that was last reported by then, at most ``limit`` of them, first and last included."""
     known = steps[steps["step"].notna() & steps["timestamp"].notna()].sort_values("timestamp", kind="stable")
-    known = cut(known, within, "timestamp", "timestamp")
+    known = clipped(known, within, "timestamp", "timestamp")
     known = thinned(known, limit)
     return pd.DataFrame({"at": known["timestamp"], "step": known["step"]}).reset_index(drop=True)
 
@@ -375,7 +375,7 @@ _LOSS_LEVELS = columns("at:time low median high step:number reports:int")
 def levels(rows: pd.DataFrame, column: str, within: Span | None = None) -> pd.DataFrame:
     """Rows ``at low median high step reports`` of a column of ``at step …``: consecutive reports put together where there are
     more than ``POINTS``; ``step`` is their first, ``at`` the time of their last."""
-    known = cut(rows[rows[column].notna()], within, "at", "at")
+    known = clipped(rows[rows[column].notna()], within, "at", "at")
     if known.empty:
         return typed([], _LOSS_LEVELS)
     place = np.arange(len(known)) * min(POINTS, len(known)) // len(known)
@@ -395,7 +395,7 @@ def levels(rows: pd.DataFrame, column: str, within: Span | None = None) -> pd.Da
 
 def no_numbers(rows: pd.DataFrame, within: Span | None = None) -> pd.DataFrame:
     """The reports whose loss is NaN or infinite, ``at step``: at most ``MARKS``, first and last among them."""
-    bad = cut(rows.loc[rows["bad"], ["at", "step"]], within, "at", "at")
+    bad = clipped(rows.loc[rows["bad"], ["at", "step"]], within, "at", "at")
     return thinned(bad, MARKS).reset_index(drop=True)
 
 

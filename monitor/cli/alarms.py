@@ -28,7 +28,7 @@ from monitor.alert.alarms.alarm import (
 from monitor.alert.alarms.plan import alarms_of
 from monitor.alert.conditions import AlertRule, number
 from monitor.alert.sinks.names import sink_of
-from monitor.cli.alert import asked_rules
+from monitor.cli.alert import rules_of_call
 from monitor.cli.options import account_source
 from monitor.cli.output import Column, Paper, as_json, deliver, paper_for, progress, table
 from monitor.errors import BadCall, CannotDo
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     job = _name(arguments.job)
     if arguments.action == "delete":
         return _delete(arguments, job)
-    rules = asked_rules(arguments)
+    rules = rules_of_call(arguments)
     topics = tuple(dict.fromkeys(sink_of(f"sns:{text.removeprefix('sns:')}").target for text in arguments.sns))
     source = _account(arguments)
     _check_topics(source.clients.region, rules, topics)

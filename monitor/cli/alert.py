@@ -15,19 +15,19 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from monitor.alert.conditions import AlertRule, Threshold
-from monitor.alert.delivery import Telling
+from monitor.alert.delivery import RuleSinks
 from monitor.alert.evaluate import RuleVerdict, evaluate, figure
 from monitor.alert.history import Backtested, BacktestedAlert, BacktestedJob, backtest
 from monitor.alert.ledger import durable, ledger_file
 from monitor.alert.message import alert_document, backtest_document
-from monitor.alert.news import Look
+from monitor.alert.news import AlertContext
 from monitor.alert.rules import read_rules, rules_of, saved
 from monitor.cli import alert_across
 from monitor.cli.alert_text import print_set_aside, print_verdicts, run_resend, sentences, undelivered
-from monitor.cli.alert_watch import Looking, publisher, run_watch
+from monitor.cli.alert_watch import JobCheck, publisher, run_watch
 from monitor.cli.options import archive_source, chosen_cache, is_many, job_source, own_patterns, seconds_of
 from monitor.cli.output import Cell, Column, Paper, as_json, deliver, on_screen, paper_for, progress, table
-from monitor.cli.thresholds import say_doubts
+from monitor.cli.thresholds import report_doubts
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.stakes import total_usd
 from monitor.errors import BadCall, CannotDo, NoData, TrainwatchError
@@ -226,7 +226,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.job or arguments.logs or arguments.watch or arguments.backtest or arguments.publish:
             raise BadCall("--resend looks at no job.", "Leave out the job, --watch, --backtest and --publish.")
         return run_resend(arguments, _given_rules(arguments) or saved(), durable(ledger))
-    rules = asked_rules(arguments)
+    rules = rules_of_call(arguments)
     seconds_of("--interval", arguments.interval)
     seconds_of("--cool-down", arguments.cool_down)
     if arguments.backtest:
@@ -235,18 +235,18 @@ def run(arguments: argparse.Namespace) -> int:
         return run_backtest(arguments, rules)
     if arguments.more:
         raise BadCall(f"{1 + len(arguments.more)} jobs were named.", "Name one; several go with --backtest.")
-    telling = Telling(rules, arguments.notify, ledger)
+    sinks = RuleSinks(rules, arguments.notify, ledger)
     if several:
         if arguments.watch:
-            return alert_across.run_watch_across(arguments, rules, telling)
-        return alert_across.run(arguments, rules, telling)
+            return alert_across.run_watch_across(arguments, rules, sinks)
+        return alert_across.run(arguments, rules, sinks)
     said, trouble = False, ""
     try:
-        looking = _looking(arguments, ledger)
+        check = _job_check(arguments, ledger)
         if arguments.watch:
-            verdicts, said = run_watch(arguments, rules, telling, looking)
+            verdicts, said = run_watch(arguments, rules, sinks, check)
         else:
-            verdicts, trouble = _once(arguments, rules, telling, looking)
+            verdicts, trouble = _once(arguments, rules, sinks, check)
     except BadCall:
         raise
     except TrainwatchError as error:
@@ -282,7 +282,7 @@ def _has_job(arguments: argparse.Namespace) -> bool:
 
 
 def _once(
-    arguments: argparse.Namespace, rules: tuple[AlertRule, ...], telling: Telling, looking: Looking
+    arguments: argparse.Namespace, rules: tuple[AlertRule, ...], sinks: RuleSinks, check: JobCheck
 ) -> tuple[tuple[RuleVerdict, ...], str]:
     """One look, printed; sinks other than the terminal get what they did not get before.
 
@@ -290,44 +290,44 @@ def _once(
     """
     cool_down_s = seconds_of("--cool-down", arguments.cool_down)
     with progress(arguments) as say:
-        report = looking.look_at(datetime.now(UTC), say)
+        report = check.review_at(datetime.now(UTC), say)
     # An archived job is as it was then.
     now = report.reviewed_at
     verdicts = evaluate(report, rules, now)
-    if telling.sinks:
-        telling.hear(Look(report, now, looking.public_url, cool_down_s), verdicts)
-    outcomes = telling.deliver()
-    asides = telling.set_aside()
+    if sinks.sinks:
+        sinks.record(AlertContext(report, now, check.public_url, cool_down_s), verdicts)
+    outcomes = sinks.deliver()
+    asides = sinks.set_aside()
     if arguments.format == "json":
         document = alert_document(report.job.name, verdicts, now)
         deliver(arguments, as_json(document | undelivered(outcomes, asides)))
     else:
         paper = paper_for(arguments)
         print_verdicts(report.job.name, verdicts, now, paper)
-        print_set_aside(asides, telling.ledger, paper)
+        print_set_aside(asides, sinks.ledger, paper)
         deliver(arguments, paper)
-    trouble = looking.publish(report, now)
-    for sentence in [*sentences(telling, outcomes, set()), *filter(None, [trouble])]:
+    trouble = check.publish(report, now)
+    for sentence in [*sentences(sinks, outcomes, set()), *filter(None, [trouble])]:
         to_stderr(sentence)
-    return verdicts, trouble or telling.trouble
+    return verdicts, trouble or sinks.trouble
 
 
-def _looking(arguments: argparse.Namespace, ledger: Path | None) -> Looking:
+def _job_check(arguments: argparse.Namespace, ledger: Path | None) -> JobCheck:
     """How the job is looked at, and what is done with a look beside judging it."""
     extra = own_patterns(arguments)
     source, name = job_source(arguments)
     settings = read()
     reviewer = Reviewer(source, name, settings, extra, cache=chosen_cache(arguments, settings))
     publish = publisher(source, ledger) if arguments.publish else lambda report, now: ""
-    return Looking(reviewer.review, settings.public_url, publish)
+    return JobCheck(reviewer.review, settings.public_url, publish)
 
 
-def asked_rules(arguments: argparse.Namespace) -> tuple[AlertRule, ...]:
+def rules_of_call(arguments: argparse.Namespace) -> tuple[AlertRule, ...]:
     """The rules of the call: those of the file and of each --when, else the saved ones."""
     rules = _given_rules(arguments)
     if not rules:
         rules = saved()
-        say_doubts(rules)
+        report_doubts(rules)
     if not rules:
         raise BadCall(
             "No threshold was given, and none is saved.",

@@ -21,11 +21,11 @@ from rich.text import Text
 
 from monitor.accounts import AccountRegion
 from monitor.alert.conditions import AlertRule
-from monitor.alert.delivery import DeliveryResult, Telling
+from monitor.alert.delivery import DeliveryResult, RuleSinks
 from monitor.alert.evaluate import RuleVerdict, evaluate
 from monitor.alert.ledger import SetAside
 from monitor.alert.message import Message, alert_document, iso
-from monitor.alert.news import Look
+from monitor.alert.news import AlertContext
 from monitor.aws.calls import metered, side_by_side
 from monitor.cli.alert_text import (
     on_watch,
@@ -40,7 +40,7 @@ from monitor.cli.options import (
     missing_documents,
     own_patterns,
     pairs_of,
-    say_missing,
+    report_missing,
     seconds_of,
     sweep_of,
 )
@@ -94,12 +94,12 @@ class AccountsWatcher:
         self._reviewers: dict[_Key, Reviewer] = {}
         self._over: set[_Key] = set()
 
-    def look(self, now: datetime, say: Callable[[str], None]) -> tuple[list[JobVerdicts], tuple[Missing, ...]]:
+    def check(self, now: datetime, say: Callable[[str], None]) -> tuple[list[JobVerdicts], tuple[Missing, ...]]:
         """What the rules say of each job that runs or ended within the hour, and what could not be listed. A job of which
         nothing more is to come is judged once."""
         listed = (
-            self._sweep.look(self.pairs, JobQuery(status="InProgress", limit=_MOST), now, say),
-            self._sweep.look(self.pairs, JobQuery(modified_after=now - _ENDED_WITHIN, limit=_MOST), now, say),
+            self._sweep.list_jobs(self.pairs, JobQuery(status="InProgress", limit=_MOST), now, say),
+            self._sweep.list_jobs(self.pairs, JobQuery(modified_after=now - _ENDED_WITHIN, limit=_MOST), now, say),
         )
         jobs = [each for each in _jobs(listed, now) if _key(*each) not in self._over]
         # Of those that are gone from the lists nothing is kept.
@@ -110,15 +110,15 @@ class AccountsWatcher:
             say(f"{len(judged)} of {len(jobs)} jobs judged")
         return judged, _missing(listed)
 
-    def tell(self, telling: Telling, judged: Sequence[JobVerdicts]) -> list[Message]:
+    def record(self, sinks: RuleSinks, judged: Sequence[JobVerdicts]) -> list[Message]:
         """Writes down what is new for the sinks; what is new to be printed comes back."""
         new: list[Message] = []
         for one in judged:
             if one.report is not None:
                 settings = self.settings
                 at = one.report.reviewed_at
-                look = Look(one.report, at, settings.public_url, self.cool_down_s, str(one.where))
-                new += telling.hear(look, one.verdicts)
+                context = AlertContext(one.report, at, settings.public_url, self.cool_down_s, str(one.where))
+                new += sinks.record(context, one.verdicts)
         return new
 
     def _judge(self, where: AccountRegion, job: JobSummary) -> JobVerdicts:
@@ -141,28 +141,28 @@ class AccountsWatcher:
         return Reviewer(self._sweep.source(where), job.name, self.settings, extra, cache=self._cache)
 
 
-def run(arguments: argparse.Namespace, rules: tuple[AlertRule, ...], telling: Telling) -> int:
+def run(arguments: argparse.Namespace, rules: tuple[AlertRule, ...], sinks: RuleSinks) -> int:
     """Judges, prints and tells; 1 where a rule fires, else 3 where something could not be judged."""
-    now, desk = datetime.now(UTC), AccountsWatcher(arguments, rules)
-    pairs = desk.pairs
+    now, watcher = datetime.now(UTC), AccountsWatcher(arguments, rules)
+    pairs = watcher.pairs
     with progress(arguments, "listing jobs") as say:
-        judged, missing = desk.look(now, say)
-    if telling.sinks:
-        desk.tell(telling, judged)
-    outcomes, asides = telling.deliver(), telling.set_aside()
+        judged, missing = watcher.check(now, say)
+    if sinks.sinks:
+        watcher.record(sinks, judged)
+    outcomes, asides = sinks.deliver(), sinks.set_aside()
     if arguments.format == "json":
         deliver(arguments, as_json(_document(judged, missing, now) | undelivered(outcomes, asides)))
     else:
         paper = paper_for(arguments)
         _print(judged, len(pairs) - len(missing), len(pairs), paper)
-        print_set_aside(asides, telling.ledger, paper)
+        print_set_aside(asides, sinks.ledger, paper)
         deliver(arguments, paper)
-    for sentence in sentences(telling, outcomes, set()):
+    for sentence in sentences(sinks, outcomes, set()):
         to_stderr(sentence)
-    say_missing(missing, len(pairs))
+    report_missing(missing, len(pairs))
     if any(one.has("firing") for one in judged):
         return CROSSED
-    unknown = missing or telling.trouble or any(one.has("no data") for one in judged)
+    unknown = missing or sinks.trouble or any(one.has("no data") for one in judged)
     return NOT_DONE if unknown else 0
 
 
@@ -240,13 +240,13 @@ class _Seen:
 def run_watch_across(
     arguments: argparse.Namespace,
     rules: tuple[AlertRule, ...],
-    telling: Telling,
+    sinks: RuleSinks,
     sleep: Sleep = time.sleep,
     now: Now = lambda: datetime.now(UTC),
 ) -> int:
     """Watches until nobody reads it any more; 1 where a threshold was crossed. 3 where no account at all can be read first."""
     interval_s = max(SHORTEST_S, seconds_of("--interval", arguments.interval))
-    desk = AccountsWatcher(arguments, rules)
+    watcher = AccountsWatcher(arguments, rules)
     seen: _Seen | None = None
     told: set[str] = set()
     named: set[str] = set()
@@ -255,14 +255,14 @@ def run_watch_across(
             while True:
                 if seen is None:
                     with progress(arguments, "listing jobs") as say:
-                        judged, missing = desk.look(now(), say)
-                    if len(missing) == len(desk.pairs):
-                        say_missing(missing, len(desk.pairs))
+                        judged, missing = watcher.check(now(), say)
+                    if len(missing) == len(watcher.pairs):
+                        report_missing(missing, len(watcher.pairs))
                         return NOT_DONE
                 else:
-                    judged, missing = desk.look(now(), lambda text: None)
+                    judged, missing = watcher.check(now(), lambda text: None)
                 before = seen or _Seen([], (), now())
-                new = desk.tell(telling, judged)
+                new = watcher.record(sinks, judged)
                 bill = tally.bill()
                 seen = _Seen(
                     judged,
@@ -270,28 +270,28 @@ def run_watch_across(
                     now(),
                     before.fired + sum(message.kind == "firing" for message in new),
                     [*before.messages, *new],
-                    telling.deliver(),
-                    telling.set_aside(),
+                    sinks.deliver(),
+                    sinks.set_aside(),
                     sum(bill.calls.values()),
                     bill.estimated_usd,
                 )
-                _complain(seen, telling, named, told)
+                _complain(seen, sinks, named, told)
                 for message in new:
                     show(message)
-                show(partial(_drawn, seen, desk))
+                show(partial(_drawn, seen, watcher))
                 # What it would say from now on reaches nobody; sinks are told to the end.
-                if lost_output() is not None and not telling.sinks:
+                if lost_output() is not None and not sinks.sinks:
                     break
                 sleep(interval_s)
     except KeyboardInterrupt:
         if seen is not None:
-            _summary(arguments, desk, seen, telling)
+            _summary(arguments, watcher, seen, sinks)
         raise
-    _summary(arguments, desk, seen, telling)
+    _summary(arguments, watcher, seen, sinks)
     return CROSSED if seen.fired else 0
 
 
-def _complain(seen: _Seen, telling: Telling, named: set[str], told: set[str]) -> None:
+def _complain(seen: _Seen, sinks: RuleSinks, named: set[str], told: set[str]) -> None:
     """What went wrong in this look, each once as long as it goes on."""
     missing = {f"{one.where}: {one.error}" for one in seen.missing}
     unknown = {f"{one.name} of {one.where}: {one.verdicts[0].why}" for one in seen.judged if one.report is None}
@@ -299,21 +299,21 @@ def _complain(seen: _Seen, telling: Telling, named: set[str], told: set[str]) ->
         to_stderr(sentence)
     named.intersection_update(missing | unknown)
     named |= missing | unknown
-    for sentence in sentences(telling, seen.outcomes, told):
+    for sentence in sentences(sinks, seen.outcomes, told):
         to_stderr(sentence)
 
 
-def _drawn(seen: _Seen, desk: AccountsWatcher, width: int) -> Text:
-    return Text(f"{_heading(seen, desk)} Ctrl-C ends it.", "dim")
+def _drawn(seen: _Seen, watcher: AccountsWatcher, width: int) -> Text:
+    return Text(f"{_heading(seen, watcher)} Ctrl-C ends it.", "dim")
 
 
-def _heading(seen: _Seen, desk: AccountsWatcher) -> str:
-    asked = len(desk.pairs)
+def _heading(seen: _Seen, watcher: AccountsWatcher) -> str:
+    asked = len(watcher.pairs)
     said = summary(seen.judged, asked - len(seen.missing), asked)
     return f"{said}; as of {clock(seen.at)}, {count(seen.calls, 'AWS call')}, {about_usd(seen.usd)}."
 
 
-def _summary(arguments: argparse.Namespace, desk: AccountsWatcher, seen: _Seen, telling: Telling) -> None:
+def _summary(arguments: argparse.Namespace, watcher: AccountsWatcher, seen: _Seen, sinks: RuleSinks) -> None:
     """What was said in all."""
     if arguments.format == "json":
         document = {
@@ -332,7 +332,7 @@ def _summary(arguments: argparse.Namespace, desk: AccountsWatcher, seen: _Seen, 
         return
     paper = paper_for(arguments)
     paper.print()
-    paper.print(Text(f"Watch stopped. {_heading(seen, desk)}", "bold"))
+    paper.print(Text(f"Watch stopped. {_heading(seen, watcher)}", "bold"))
     paper.print(Text(f"{count(seen.fired, 'alert')}." if seen.fired else "No alert."))
-    print_set_aside(seen.set_aside, telling.ledger, paper)
+    print_set_aside(seen.set_aside, sinks.ledger, paper)
     deliver(arguments, paper)

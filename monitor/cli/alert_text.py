@@ -23,7 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.alert.conditions import AlertRule
-from monitor.alert.delivery import DeliveryResult, Telling, check, deliver, key_of
+from monitor.alert.delivery import DeliveryResult, RuleSinks, check, deliver, key_of
 from monitor.alert.evaluate import RuleVerdict, value_words, when_words
 from monitor.alert.ledger import Ledger, SetAside
 from monitor.alert.message import SCHEMA, Message, iso
@@ -128,7 +128,7 @@ _LISTED = 10
 RESEND = "alert --resend"
 
 
-def sentences(telling: Telling, outcomes: Sequence[DeliveryResult], told: set[str]) -> Iterator[str]:
+def sentences(telling: RuleSinks, outcomes: Sequence[DeliveryResult], told: set[str]) -> Iterator[str]:
     """All that went wrong with one delivery, for standard error. What is in ``told`` and goes on is not said again."""
     told -= {key for key in told for outcome in outcomes if outcome.sent and key.startswith(outcome.sink.shown)}
     told &= {telling.trouble, *(key for key in told for sink in telling.sinks if key.startswith(sink.shown))}

@@ -19,7 +19,7 @@ from monitor.cli.options import (
     is_many,
     missing_documents,
     pairs_of,
-    say_missing,
+    report_missing,
     source_of,
     sweep_of,
 )
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         deliver(arguments, as_json(_document(store, placed, missing if many else None)))
     else:
         deliver(arguments, _text(arguments, store, placed))
-    say_missing(missing, len(asked))
+    report_missing(missing, len(asked))
     for sentence in broken_off:
         to_stderr(f"the list of jobs is not complete: {sentence}")
     return EXIT_SOME_FAILED if missing or broken_off or any(outcome.error for outcome in outcomes) else 0
@@ -119,7 +119,7 @@ def _everywhere(
     """The jobs of several accounts."""
     query = job_query(arguments.status, arguments.name_contains, arguments.since, now, _EVERY_JOB)
     sweep = sweep_of(arguments)
-    found = sweep.look(pairs, query, now, say)
+    found = sweep.list_jobs(pairs, query, now, say)
     return found, [ArchiveRequest.of(sweep.source(row.where), row.job, row.where.account) for row in found.rows]
 
 

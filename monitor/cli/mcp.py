@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise CannotDo(
             f"The extra mcp is not installed ({error}).", "Install it: pip install 'trainwatch[mcp]', or make .venv."
         ) from None
-    from monitor.agents.desk import AccountSession
+    from monitor.agents.account_session import AccountSession
 
     most_usd = checked_limit(arguments)
     settings = read()

@@ -16,7 +16,7 @@ from monitor.cli.output import Paper, as_json, deliver, paper_for, progress
 from monitor.errors import CannotDo
 from monitor.fetch.source import job_query
 from monitor.review.nightly import Night, NightlyFolder, NightlyPlan, night
-from monitor.settings import archive_root, no_place, read, user_folder
+from monitor.settings import archive_root, no_home, read, user_folder
 from monitor.terminal import to_stderr
 from monitor.words import about_usd, count, duration
 
@@ -48,7 +48,7 @@ def plan_of(arguments: argparse.Namespace) -> NightlyPlan:
     store = store_of(arguments.archive or archive_root(settings), None if many else arguments.region, arguments.profile)
     state = user_folder("STATE")
     if state is None:
-        raise no_place("the state of nightly", "STATE")
+        raise no_home("the state of nightly", "STATE")
     sinks = checked(arguments.notify, "What a night does is printed anyway.")
     rules = read_rules(Path(arguments.rules)) if arguments.rules else saved()
     now = datetime.now(UTC)
@@ -69,14 +69,14 @@ def plan_of(arguments: argparse.Namespace) -> NightlyPlan:
     )
 
 
-def _places(plan: NightlyPlan, done: Night) -> str:
+def _accounts_text(plan: NightlyPlan, done: Night) -> str:
     return f" from {done.places} of {len(plan.places)} accounts and regions" if len(plan.places) > 1 else ""
 
 
 def _text(arguments: argparse.Namespace, plan: NightlyPlan, done: Night) -> Paper:
     paper = paper_for(arguments)
     paper.print(
-        f"{count(done.archived, 'job')} archived, {done.unchanged:,} unchanged{_places(plan, done)}: {plan.store.label}",
+        f"{count(done.archived, 'job')} archived, {done.unchanged:,} unchanged{_accounts_text(plan, done)}: {plan.store.label}",
         soft_wrap=True,
     )
     if plan.rules:

@@ -112,7 +112,7 @@ def table(
     natural = [
         max([cell_len(column.title), *(_length(row[place]) for row in cells)]) for place, column in enumerate(columns)
     ]
-    kept = _kept(columns, natural, width)
+    kept = _columns_that_stay(columns, natural, width)
     widths = _widths(columns, natural, kept, width)
     beneath = [place for place, column in enumerate(columns) if column.below and place not in kept]
     if beneath:
@@ -141,7 +141,7 @@ def table(
     return out
 
 
-def _kept(columns: Sequence[Column], natural: Sequence[int], width: int) -> list[int]:
+def _columns_that_stay(columns: Sequence[Column], natural: Sequence[int], width: int) -> list[int]:
     """The places of the columns that stay."""
     least = [
         min(size, _NARROWEST_COLUMN) if column.wraps else size for column, size in zip(columns, natural, strict=True)
@@ -290,14 +290,14 @@ def deliver(arguments: argparse.Namespace, result: str | Paper) -> None:
         arguments.lost = str(error)
 
 
-def tell_damage(*reports: Report) -> None:
+def report_damage(*reports: Report) -> None:
     """A line on standard error for each archive of which files are damaged that the result does not need; with several
     jobs, it says of which."""
     for report in {id(report): report for report in reports}.values():
         of = f"{report.job.name}: " if len(reports) > 1 else ""
         for gap in report.gaps:
             if gap.what == "archive":
-                to_stderr(f"{of}{gap.said}")
+                to_stderr(f"{of}{gap.sentence}")
 
 
 def csv_text(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:

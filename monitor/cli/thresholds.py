@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif words:
         raise BadCall("thresholds list takes no further arguments.", _EXAMPLE)
     rules = saved()
-    say_doubts(rules)
+    report_doubts(rules)
     if arguments.format == "json":
         deliver(arguments, as_json({"schema": 1, "thresholds": [_document(rule) for rule in rules]}))
     else:
@@ -70,7 +70,7 @@ def _check_sink(text: str) -> None:
         to_stderr(f"{error} It is saved all the same; alert asks for it.")
 
 
-def say_doubts(rules: Sequence[AlertRule]) -> None:
+def report_doubts(rules: Sequence[AlertRule]) -> None:
     """Says on standard error which saved thresholds tell nothing."""
     for rule in rules:
         if rule.doubt:

@@ -14,7 +14,7 @@ from monitor.charts.sparkline import sparkline
 from monitor.cli.options import account_source, archive_source, chosen_cache, query_of, source_of
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.stakes import stakes_usd
-from monitor.diagnose.verdict import Level, by_urgency, judge, mean_of, place_of
+from monitor.diagnose.verdict import Level, by_urgency, judge, mean_of, urgency_key_of
 from monitor.diagnose.words.step_readings import came_by
 from monitor.errors import CannotDo, TrainwatchError
 from monitor.faults import fault
@@ -94,7 +94,7 @@ class Seen:
 
 
 class Board:
-    """The jobs that a query finds, reviewed by a ``Watch``. ``look`` never blocks: the list is asked for beside it."""
+    """The jobs that a query finds, reviewed by a ``Watch``. ``rows_now`` never blocks: the list is asked for beside it."""
 
     def __init__(self, source: Source, watch: Watch, query: Callable[[], JobQuery]) -> None:
         self._source, self._watch, self._query = source, watch, query
@@ -104,7 +104,7 @@ class Board:
         self._due, self._asking = 0.0, False
         self._known: dict[str, tuple[JobSummary, Snapshot, TopRow, tuple[float, ...]]] = {}
 
-    def look(self) -> Seen:
+    def rows_now(self) -> Seen:
         """The rows as of now, worst first."""
         self._list_if_due()
         with self._lock:
@@ -147,7 +147,7 @@ class Board:
 
 
 def _rank(job: JobSummary, snapshot: Snapshot) -> tuple[float, ...]:
-    return place_of(job, snapshot.report)
+    return urgency_key_of(job, snapshot.report)
 
 
 def row_of(job: JobSummary, snapshot: Snapshot) -> TopRow:

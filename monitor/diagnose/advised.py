@@ -263,7 +263,7 @@ def memory_p95(case: Case) -> float | None:
     return case.setup.real("gpu_memory_utilization")
 
 
-def held(case: Case) -> tuple[Evidence, ...]:
+def memory_evidence(case: Case) -> tuple[Evidence, ...]:
     """The same as evidence; empty where it is not known."""
     memory = memory_p95(case)
     if memory is None:

@@ -332,7 +332,7 @@ def _fullest_pct(run: Run, steady: pd.DataFrame) -> float | None:
 @cache
 def rules() -> tuple[Rule, ...]:
     """Every rule. ValueError where one names an id that no rule has, has another one's id, or is to follow itself."""
-    return in_order_of_asking(_found())
+    return in_order_of_asking(_rules_of_modules())
 
 
 def in_order_of_asking(found: Iterable[Rule]) -> tuple[Rule, ...]:
@@ -351,11 +351,11 @@ def in_order_of_asking(found: Iterable[Rule]) -> tuple[Rule, ...]:
             before[id].add(rule.id)
     out: dict[str, Rule] = {}
     for rule in ordered:
-        _place(rule.id, by_id, before, out, ())
+        _put(rule.id, by_id, before, out, ())
     return tuple(out.values())
 
 
-def _place(
+def _put(
     id: str, by_id: Mapping[str, Rule], before: Mapping[str, set[str]], out: dict[str, Rule], way: tuple[str, ...]
 ) -> None:
     if id in out:
@@ -364,11 +364,11 @@ def _place(
         raise ValueError(f"Rules follow one another in a circle: {' after '.join((*way[way.index(id) :], id))}.")
     for other in by_id:
         if other in before[id]:
-            _place(other, by_id, before, out, (*way, id))
+            _put(other, by_id, before, out, (*way, id))
     out[id] = by_id[id]
 
 
-def _found() -> Iterator[Rule]:
+def _rules_of_modules() -> Iterator[Rule]:
     for info in sorted(pkgutil.iter_modules(monitor.diagnose.rules.__path__), key=lambda info: info.name):
         # To import what holds no rule would take the better part of a second.
         spec = info.module_finder.find_spec(info.name, None)

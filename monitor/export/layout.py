@@ -33,8 +33,7 @@ from monitor.export.markdown import as_markdown
 from monitor.faults import attempt
 from monitor.fleet.report import FleetReport
 from monitor.fleet.sections import headline, sections
-from monitor.model import METRICS, Mute, NodeStats, Parameter, Report
-from monitor.model import Finding as Found
+from monitor.model import METRICS, Finding, Mute, NodeStats, Parameter, Report
 from monitor.predict.setup import resolved
 from monitor.words import (
     DASH,
@@ -169,7 +168,7 @@ def _findings(report: Report) -> Iterator[Node]:
         yield Section("Findings", found, plain=True)
 
 
-def finding_node(finding: Found, muted: Mute | None = None) -> FindingNode:
+def finding_node(finding: Finding, muted: Mute | None = None) -> FindingNode:
     """What, where, what next, how sure."""
     nodes: list[Node] = [Note(muted_words(muted), "quiet")] if muted else []
     nodes.append(Note(finding.summary))
@@ -332,7 +331,7 @@ def _coverage(report: Report) -> Iterator[Node]:
             continue  # said beside the costs, and before the verdict
         if gap not in said:
             head = "" if gap.what in {"program", "archive"} else "Not read: "
-            nodes.append(Note(f"{head}{gap.said}", "quiet"))
+            nodes.append(Note(f"{head}{gap.sentence}", "quiet"))
     parts = [f"{count(run.logs.lines, 'log line')} from {count(run.logs.streams, 'stream')}"]
     if run.metrics_period_s and len(run.metrics):
         parts.append(f"metrics every {duration(run.metrics_period_s)}")

@@ -112,7 +112,7 @@ def _joined(page: LogPage, memory: RecentShapes) -> tuple[LogPage, int | None]:
     count = data.count(mark, 0, _SAMPLE_BYTES) * max(1, len(data) // _SAMPLE_BYTES) if mark else 0
     if count * 2 < len(starts) and (not count or count > 4 * most_rests) and not is_long.any():
         return page, None  # no line has a tag, or most have none and are lines of their own
-    tags = np.fromiter(_places(data, mark) if mark else (), np.int64)
+    tags = np.fromiter(_positions(data, mark) if mark else (), np.int64)
     if not len(tags) and not is_long.any():
         return page, None
     rows = np.searchsorted(ends, tags)
@@ -149,7 +149,7 @@ def _joined(page: LogPage, memory: RecentShapes) -> tuple[LogPage, int | None]:
     return page, len(data) - len(last) if is_open else None
 
 
-def _places(data: bytes, mark: bytes) -> Iterator[int]:
+def _positions(data: bytes, mark: bytes) -> Iterator[int]:
     place = data.find(mark)
     while place >= 0:
         yield place

@@ -195,8 +195,8 @@ _LONGEST_NAME_PART = 63
 _TOGETHER = timedelta(minutes=1)
 
 # Instance type and count, and when training started.
-_Told = tuple[str | None, int | None, datetime | None]
-InstancesByJob = dict[tuple[str, datetime | None], _Told]
+_Answer = tuple[str | None, int | None, datetime | None]
+InstancesByJob = dict[tuple[str, datetime | None], _Answer]
 
 
 def describe(clients: Clients, name: str) -> Job:
@@ -242,11 +242,11 @@ def with_instances(
     memory = {} if known is None else known
     missing = [summary for summary in summaries if _key(summary) not in memory]
     for summary, told in zip(
-        missing, side_by_side(lambda row: _told(clients, row), missing, _SIDE_BY_SIDE), strict=True
+        missing, side_by_side(lambda row: _described(clients, row), missing, _SIDE_BY_SIDE), strict=True
     ):
         if told is not None:
             memory[_key(summary)] = told
-    nothing: _Told = (None, None, None)
+    nothing: _Answer = (None, None, None)
     rows = []
     for summary in summaries:
         kind, count, started = memory.get(_key(summary), nothing)
@@ -294,7 +294,7 @@ def _key(summary: JobSummary) -> tuple[str, datetime | None]:
     return summary.name, summary.created
 
 
-def _told(clients: Clients, summary: JobSummary) -> _Told | None:
+def _described(clients: Clients, summary: JobSummary) -> _Answer | None:
     try:
         answer = clients.call("sagemaker", "describe_training_job", TrainingJobName=summary.name)
     except TrainwatchError:

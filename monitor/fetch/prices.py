@@ -46,7 +46,7 @@ _MOST_PAGES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Query:
     answer: Future[PriceLookup]
     at_s: float
 
@@ -68,31 +68,31 @@ class PriceList:
         self._clock = clock
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], PriceLookup] = {}
-        self._asked: dict[tuple[str, str], _Asked] = {}
+        self._asked: dict[tuple[str, str], _Query] = {}
 
     def price(self, instance_type: str, region: str, partition: str = "aws") -> Price | Gap:
         """The price, or why it is not known. Takes ``WAIT_S`` at most, and no time where it was asked before."""
         if partition != "aws":
             return _gap(instance_type, f"AWS's price list has no USD prices for the partition {partition}.")
-        known = self._known_by_now((region, instance_type))
+        known = self._lookup_in_time((region, instance_type))
         if known.usd is None:
             return _gap(instance_type, known.why)
         return Price(known.usd, f"AWS price list, {region}, {known.at:%Y-%m-%d}")
 
-    def _known_by_now(self, key: tuple[str, str]) -> PriceLookup:
+    def _lookup_in_time(self, key: tuple[str, str]) -> PriceLookup:
         with self._lock:
             known = self._known.get(key)
             if known is not None and known.holds(self._clock()):
                 return known
             if key not in self._asked:
-                self._asked[key] = _Asked(begin(self._look, key), time.monotonic())
+                self._asked[key] = _Query(begin(self._look_up, key), time.monotonic())
             asked = self._asked[key]
         try:
             return asked.answer.result(max(0.0, asked.at_s + WAIT_S - time.monotonic()))
         except TimeoutError:
             return self._too_late(key)
 
-    def _look(self, key: tuple[str, str]) -> PriceLookup:
+    def _look_up(self, key: tuple[str, str]) -> PriceLookup:
         """From the file, else from AWS. Nothing escapes: whoever asks waits for an answer."""
         region, instance_type = key
         name = ""
@@ -289,7 +289,7 @@ class PriceFile:
             rows = kept["prices"].items() if kept["format"] == _FORMAT else ()
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return {}
-        found = {key: looked for key, row in rows if (looked := _looked(row)) is not None}
+        found = {key: looked for key, row in rows if (looked := _lookup(row)) is not None}
         return {key: looked for key, looked in found.items() if looked.holds(now)}
 
 
@@ -299,11 +299,11 @@ def user_prices(environ: Mapping[str, str] | None = None) -> PriceFile | None:
     return None if folder is None else PriceFile(folder / "prices.json")
 
 
-def _row(looked: PriceLookup) -> dict[str, Any]:
-    return {"at": looked.at.isoformat(), "holds_s": looked.holds_s, "usd": looked.usd, "why": looked.why}
+def _row(lookup: PriceLookup) -> dict[str, Any]:
+    return {"at": lookup.at.isoformat(), "holds_s": lookup.holds_s, "usd": lookup.usd, "why": lookup.why}
 
 
-def _looked(row: Any) -> PriceLookup | None:
+def _lookup(row: Any) -> PriceLookup | None:
     """None for a row of another form: a damaged price is worse than none."""
     try:
         at, holds_s, usd = datetime.fromisoformat(row["at"]), float(row["holds_s"]), row["usd"]

@@ -25,8 +25,8 @@ from monitor.model import (
     Job,
     JobSummary,
     LoadProgress,
-    LogAsk,
     LogPage,
+    LogRequest,
     LogSpan,
     Node,
     Price,
@@ -125,7 +125,7 @@ class LogReader(Protocol):
 class LogLineReader(Protocol):
     """Reads log lines of a stretch of time, again and again."""
 
-    def __call__(self, job: Job, ask: LogAsk, before: LogSpan | None = None) -> LogSpan:
+    def __call__(self, job: Job, ask: LogRequest, before: LogSpan | None = None) -> LogSpan:
         """What was asked for; ``before`` is the last answer to the same, of which only what is new is read.
 
         Errors of ``monitor.errors`` where nothing could be read.

@@ -247,7 +247,7 @@ def facts_of(
         project=row.get("project"),
         tags=_texts(row.get("tags")),
         configuration=_texts(row.get("configuration")),
-        findings=tuple(_found(each) for each in findings if each.get("share") or each.get("parameter")),
+        findings=tuple(_finding(each) for each in findings if each.get("share") or each.get("parameter")),
         shares=tuple(_shares(phases, instances, row.get("status") == "Failed", saved_at)),
         interruptions=tuple(_interruptions(phases)),
     )
@@ -273,7 +273,7 @@ def _shares(phases: Sequence[_Phase], instances: int, failed: bool, saved_at: da
     for each in phases:
         if not each.billed:
             continue
-        for start, end, saved in _cut(each, saved_at):
+        for start, end, saved in _split(each, saved_at):
             use = use_in_failed(each.name, saved, stepped) if failed else use_of(each.name)
             for day, seconds in by_day(start, end):
                 key = (day, each.name, use)
@@ -281,7 +281,7 @@ def _shares(phases: Sequence[_Phase], instances: int, failed: bool, saved_at: da
     return (BilledTime(*key, seconds) for key, seconds in sums.items())
 
 
-def _cut(
+def _split(
     phase: _Phase, saved_at: datetime | None
 ) -> Iterable[tuple[datetime, datetime, Literal["before", "after", "never"]]]:
     if saved_at is None:
@@ -314,7 +314,7 @@ def _cause(row: Mapping[str, Any], findings: Sequence[Mapping[str, Any]]) -> str
     return next((id for id in ids if id in IDS), _WITHOUT_CAUSE)
 
 
-def _found(row: Mapping[str, Any]) -> FindingFact:
+def _finding(row: Mapping[str, Any]) -> FindingFact:
     change = tuple(row.get(f"change_pct_{end}") for end in ("low", "mid", "high"))
     return FindingFact(
         id=str(row["id"]),

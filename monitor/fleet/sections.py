@@ -70,7 +70,7 @@ def sections(report: FleetReport) -> tuple[FleetSection, ...]:
         _queues(report),
         _spot(report),
         _findings(report),
-        _followed(report),
+        _applied_advice(report),
         _coverage(report),
         _definitions(),
     )
@@ -237,7 +237,7 @@ def _findings(report: FleetReport) -> FleetSection | None:
     return FleetSection("Waste by finding", _more(report.by_finding), columns, rows, note)
 
 
-def _followed(report: FleetReport) -> FleetSection:
+def _applied_advice(report: FleetReport) -> FleetSection:
     title = "What became of earlier advice"
     if not report.followed:
         return FleetSection(title, "No run that ended in this window has followed advice of an earlier one.")
@@ -271,7 +271,7 @@ def _range(change: tuple[float, float, float]) -> str:
 def _coverage(report: FleetReport) -> FleetSection:
     found = report.coverage
     told = [
-        _judged(found.judged_share),
+        _known_share(found.judged_share),
         f"{count(found.running, 'job')} still ran when archived; later hours are not in here." if found.running else "",
         f"{count(found.from_logs, 'job')} known from {'its log' if found.from_logs == 1 else 'their logs'} alone: counted are "
         "the hours from the first line to the last on the nodes that wrote, which is less than what was billed."
@@ -296,7 +296,7 @@ def _definitions() -> FleetSection:
     return FleetSection("Definitions", "", (Column("TERM"), Column("MEANS", wraps=True)), (*rows, *sources))
 
 
-def _judged(share: float | None) -> str:
+def _known_share(share: float | None) -> str:
     if share is None:
         return ""
     return (

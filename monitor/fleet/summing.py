@@ -43,7 +43,7 @@ _NORMAL_95 = 1.96
 _FEWEST_STEPS = 20
 
 
-def followed(jobs: Sequence[JobFacts], window: DateWindow) -> tuple[AdviceOutcome, ...]:
+def advice_outcomes(jobs: Sequence[JobFacts], window: DateWindow) -> tuple[AdviceOutcome, ...]:
     """Of runs that ended in the window, each held against the latest earlier run that was advised so."""
     runs: dict[tuple[str | None, str | None, str], list[JobFacts]] = defaultdict(list)
     for facts in jobs:
@@ -218,7 +218,7 @@ def fleet_report(
         spot_usd=sum(facts.spot_saved_usd or 0.0 for facts in spot),
         spot_jobs=len(spot),
         to_change=_to_change(seen),
-        followed=followed(jobs, window),
+        followed=advice_outcomes(jobs, window),
         coverage=_coverage(seen, jobs, window, total, unknown, unread),
         weeks=_weeks(jobs, window),
         only=only.words,

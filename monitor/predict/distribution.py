@@ -71,7 +71,7 @@ def of_the_script(setup: Setup, changes: Collection[str] = ()) -> dict[str, Any]
     """What was given and is not in ``distribution``: hyperparameters, or lines of the script. The model's shape is told
     where it is one of the ``changes``."""
     schema = schema_of(setup.framework)
-    wanted = (_OF_SCRIPTS | _places(setup).keys() | (set(SHAPE) & set(changes))) - schema.keys()
+    wanted = (_OF_SCRIPTS | _names_in_script(setup).keys() | (set(SHAPE) & set(changes))) - schema.keys()
     if schema is V1:
         # Follows from fp16 and bf16, which are the library's.
         wanted -= {"precision"}
@@ -79,12 +79,12 @@ def of_the_script(setup: Setup, changes: Collection[str] = ()) -> dict[str, Any]
     return {name: given[name].value for name in sorted(given)}
 
 
-def place_in_script(setup: Setup, name: str) -> str:
+def name_in_script(setup: Setup, name: str) -> str:
     """What its library or script calls a parameter of ``of_the_script``; "" where that differs from script to script."""
-    return _places(setup).get(name, "")
+    return _names_in_script(setup).get(name, "")
 
 
-def _places(setup: Setup) -> Mapping[str, str]:
+def _names_in_script(setup: Setup) -> Mapping[str, str]:
     return _IN_SCRIPT.get(setup.framework or "", {})
 
 

@@ -34,7 +34,7 @@ Open = Callable[[AccountRegion], Source]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class LocatedJob:
     """A job, and where it is: names repeat from account to account."""
 
     where: AccountRegion
@@ -55,7 +55,7 @@ class Missing:
 class Across:
     """The jobs of all pairs, newest first, and what of them is not there."""
 
-    rows: tuple[Placed, ...]
+    rows: tuple[LocatedJob, ...]
     missing: tuple[Missing, ...]
     more: tuple[AccountRegion, ...]
     """Pairs with further jobs that match, which were not asked for, or not had."""
@@ -77,7 +77,7 @@ class Across:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _LastAnswer:
     """What one pair said last."""
 
     found: JobQueryResult
@@ -93,7 +93,7 @@ class Sweep:
     def __init__(self, open_pair: Open) -> None:
         self._open = open_pair
         self._sources: dict[AccountRegion, Source] = {}
-        self._kept: dict[tuple[AccountRegion, JobQuery], _Kept] = {}
+        self._kept: dict[tuple[AccountRegion, JobQuery], _LastAnswer] = {}
         self._lock = threading.Lock()
 
     def source(self, where: AccountRegion) -> Source:
@@ -113,7 +113,7 @@ class Sweep:
         except TrainwatchError:
             return None
 
-    def look(
+    def list_jobs(
         self,
         pairs: Sequence[AccountRegion],
         query: JobQuery,
@@ -143,7 +143,7 @@ class Sweep:
         with self._lock:
             found = [(where, self._kept.get(_key(where, query))) for where in pairs]
         told = [(where, one) for where, one in found if one is not None]
-        rows = [Placed(where, job) for where, one in told for job in one.found.jobs]
+        rows = [LocatedJob(where, job) for where, one in told for job in one.found.jobs]
         rows.sort(key=lambda row: row.job.created or BEGINNING, reverse=True)
         return Across(
             tuple(rows),
@@ -164,18 +164,18 @@ class Sweep:
             made = self._read(where, query, last, now)
         except Exception as error:  # a bug met in one account must not hide the others
             told = error if isinstance(error, TrainwatchError) else fault(error, f"Listing {where}")
-            before = last or _Kept(JobQueryResult(), None, None)
+            before = last or _LastAnswer(JobQueryResult(), None, None)
             made = replace(before, error=told, failed_at=now)
         with self._lock:
             self._kept[key] = made
 
-    def _read(self, where: AccountRegion, query: JobQuery, last: _Kept | None, now: datetime) -> _Kept:
+    def _read(self, where: AccountRegion, query: JobQuery, last: _LastAnswer | None, now: datetime) -> _LastAnswer:
         source = self.source(where)
         if last is not None and last.at is not None and last.whole_at is not None and _can_go_on(query):
             changed = source.find(replace(query, modified_after=last.at - _OVERLAP))
             if not changed.more and now - last.whole_at < _WHOLE_AGAIN:
-                return _Kept(_merged(last.found, changed, query), now, last.whole_at)
-        return _Kept(source.find(query), now, now)
+                return _LastAnswer(_merged(last.found, changed, query), now, last.whole_at)
+        return _LastAnswer(source.find(query), now, now)
 
 
 def _key(where: AccountRegion, query: JobQuery) -> tuple[AccountRegion, JobQuery]:
@@ -229,14 +229,14 @@ class AcrossWatch:
             is_due = self._looked_at is None or now - self._looked_at >= EVERY
             if is_due and not self._is_looking:
                 self._is_looking = True
-                begin(self._look, now)
+                begin(self._list, now)
             looked_at = self._looked_at
         across = self.sweep.so_far(self._pairs, self._query, now)
         return AcrossSnapshot(across, len(across.asked) < len(self._pairs), looked_at)
 
-    def _look(self, now: datetime) -> None:
+    def _list(self, now: datetime) -> None:
         try:
-            self.sweep.look(self._pairs, self._query, now)
+            self.sweep.list_jobs(self._pairs, self._query, now)
         finally:
             with self._lock:
                 self._is_looking, self._looked_at = False, now

@@ -17,10 +17,10 @@ from typing import Any, Literal, get_args
 
 from monitor.accounts import Account
 from monitor.archive.cache import Cache, reader_version
-from monitor.archive.layout import FRAMES, Place, place_of
+from monitor.archive.layout import FRAMES, JobLocation, location_of
 from monitor.archive.reading import Archive, Manifest, NewerSchema
 from monitor.archive.store import Store
-from monitor.archive.writing import Labels, kept_labels, labels_of, write
+from monitor.archive.writing import Labels, archived_labels, labels_of, write
 from monitor.aws.calls import begin
 from monitor.errors import BadCall, NoCredentials, NoData, TrainwatchError
 from monitor.faults import fault
@@ -132,12 +132,12 @@ class Archiver:
         progress("checking what is archived")
         job = asked.source.job(asked.name)
         # Two of one name would each find nothing of the other there.
-        with self._turn(place_of(job)):
+        with self._turn(location_of(job)):
             return self._put(asked, job, now, progress)
 
     def _put(self, asked: ArchiveRequest, job: Job, now: datetime, progress: Progress) -> ArchivingResult:
         source, name = asked.source, asked.name
-        known, row, broken = self._known(place_of(job))
+        known, row, broken = self._known(location_of(job))
         self._refuse_another_log(source, name, known)
         if known is not None and self._stands(known, job, source):
             if not broken:
@@ -163,21 +163,21 @@ class Archiver:
                 "It was left as it is: restore these files from a backup, or archive the job elsewhere with --to.",
             )
         masked = kept.masked if kept else _masked(report.job)
-        self._refuse_another_log(source, name, self._known(place_of(job))[0])
+        self._refuse_another_log(source, name, self._known(location_of(job))[0])
         progress("writing")
-        labels = kept_labels(kept.row) if kept else self._labels(asked, job).or_else(kept_labels(row))
+        labels = archived_labels(kept.row) if kept else self._labels(asked, job).or_else(archived_labels(row))
         made = self._write(report, masked, kept.reader if kept else None, begun, labels)
         open_gaps = [gap for gap in report.run.gaps if gap.transient and gap.what != "price"]
         return ArchivingResult(job.name, "archived", made, open_gaps[0].why if open_gaps else "", healed=broken)
 
     @contextmanager
-    def _turn(self, place: Place) -> Iterator[None]:
+    def _turn(self, place: JobLocation) -> Iterator[None]:
         with self._turns_lock:
             turn = self._turns.setdefault(place.run, threading.Lock())
         with turn:
             yield
 
-    def _known(self, place: Place) -> tuple[Manifest | None, Mapping[str, Any], tuple[str, ...]]:
+    def _known(self, place: JobLocation) -> tuple[Manifest | None, Mapping[str, Any], tuple[str, ...]]:
         """The job that stands in a place, its row, and which of its files are missing or damaged. Where that is its record,
         the table of jobs has the row."""
         known, there = None, False
@@ -219,7 +219,7 @@ class Archiver:
         if price is not None:
             run = replace(run, gaps=tuple(gap for gap in run.gaps if gap.what != "price"))
         found = report_of(run, known.reviewed_at, price or known.price)
-        return self._write(found, known.masked, known.reader, known.beginnings, kept_labels(known.row))
+        return self._write(found, known.masked, known.reader, known.beginnings, archived_labels(known.row))
 
     def _write(
         self,
@@ -260,8 +260,8 @@ class Archiver:
 
     def _price_is_known(self, source: Source, job: Job) -> bool:
         pricing = Pricing(source, self._settings)
-        pricing.ask(job)
-        return pricing.found(job)[0] is not None
+        pricing.request(job)
+        return pricing.price(job)[0] is not None
 
 
 def _tags(source: Source, job: Job) -> Mapping[str, str] | None:

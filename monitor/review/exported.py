@@ -53,7 +53,7 @@ _JSON = (".json", ".jsonl")
 _MOST_JSON_BYTES = 64 << 20
 _AT_ONCE = 16
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,9 @@ class _Inventory:
     troubles: tuple[str, ...]
 
 
-def reviewed(ask: ReviewRequest, store: Store, work: Store, engine: Engine, say: Say = lambda text: None) -> Reviewed:
+def reviewed(
+    ask: ReviewRequest, store: Store, work: Store, engine: Engine, say: Progress = lambda text: None
+) -> Reviewed:
     """Reviews all that is new. Errors of ``monitor.errors`` where a root, the archive or the work folder cannot be used."""
     say("listing the objects")
     found = _inventory(ask)
@@ -202,7 +204,7 @@ def _batches(reach: Reach, root: str, held: Sequence[tuple[str, StoredObject]]) 
         yield SortTask(reach, root, digest.hexdigest()[:32], tuple(paths))
 
 
-def _sorted(batches: Sequence[SortTask], work: Store, engine: Engine, say: Say) -> list[Sorted]:
+def _sorted(batches: Sequence[SortTask], work: Store, engine: Engine, say: Progress) -> list[Sorted]:
     work.make_ready()
     found: list[Sorted] = []
     todo: list[SortTask] = []
@@ -310,7 +312,9 @@ def _mark(
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def _answers(ask: ReviewRequest, tasks: Sequence[tuple[JobTask, int]], engine: Engine, say: Say) -> list[JobAnswer]:
+def _answers(
+    ask: ReviewRequest, tasks: Sequence[tuple[JobTask, int]], engine: Engine, say: Progress
+) -> list[JobAnswer]:
     bundles = _bundles(tasks, engine.workers)
     texts = [to_text(ReviewTask(ask.reach, ask.settings, ask.now, bundle)) for bundle in bundles]
     found: list[JobAnswer] = []

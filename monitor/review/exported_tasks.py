@@ -32,7 +32,7 @@ from typing import Any, Protocol
 import orjson
 
 from monitor.archive.cache import reader_version
-from monitor.archive.layout import place_of
+from monitor.archive.layout import location_of
 from monitor.archive.reading import Archive, Manifest, fields_of, from_bytes, valued
 from monitor.archive.store import Store, store_of
 from monitor.errors import CannotDo, NoData, TrainwatchError
@@ -319,7 +319,7 @@ def _stands(known: Manifest, job: JobTask, store: Store) -> bool:
 
 
 def _price(known: Manifest, settings: Settings) -> Price | None:
-    return Pricing(ExportedJob(known.job.name, lambda: iter(()), ""), settings).found(known.job)[0]
+    return Pricing(ExportedJob(known.job.name, lambda: iter(()), ""), settings).price(known.job)[0]
 
 
 def _only_described(known: tuple[Manifest, ...]) -> Job | None:
@@ -330,9 +330,9 @@ def _only_described(known: tuple[Manifest, ...]) -> Job | None:
 
 def _remove_others(store: Store, known: tuple[Manifest, ...], kept: Manifest) -> None:
     """What was archived of the same lines in another place: without the description that is there now, or as of less."""
-    here = place_of(kept.job).run
+    here = location_of(kept.job).run
     for manifest in known:
-        place = place_of(manifest.job)
+        place = location_of(manifest.job)
         if place.run != here and MARK in manifest.beginnings and not manifest.job.arn:
             parts: Mapping[str, Any] = manifest.parts
             for path in (parts["jobs"].path, place.run, *(part.path for part in parts.values())):

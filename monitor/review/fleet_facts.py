@@ -161,7 +161,7 @@ class Made:
     read: Read
 
 
-def kept_facts(archive: str) -> FactStore | None:
+def fact_store(archive: str) -> FactStore | None:
     """Where the facts of an archive are kept; None where caches are turned off."""
     folder = cache_folder()
     return None if folder is None else FactStore.of(folder, archive)
@@ -187,7 +187,7 @@ def made(
     said: Callable[[str], None] = lambda text: None,
 ) -> Made:
     """``said`` is told how far the jobs are read. Errors of ``monitor.errors`` where the archive cannot be read."""
-    facts = FleetFacts(store, kept_facts(store.label) if keep else None)
+    facts = FleetFacts(store, fact_store(store.label) if keep else None)
     read = facts.update(said)
     first = min(window.before.start, window.start - BEFORE)
     # Recoveries come after a window's end, too.
@@ -309,7 +309,7 @@ class FleetDatabase:
         return cls(_opened(file) or _opened(_made(file, script)) or _in_memory(script))
 
     @classmethod
-    def kept(cls, facts: FactStore, settings: Settings) -> FleetDatabase | None:
+    def opened(cls, facts: FactStore, settings: Settings) -> FleetDatabase | None:
         """The facts as they were when tables were made last; None where none were."""
         made = facts.folder.glob(f"{_name(_script(facts, settings))}*.duckdb")
         opened = next(filter(None, map(_opened, made)), None)
@@ -319,13 +319,13 @@ class FleetDatabase:
         """The sums of a window, by team, project or account."""
         given = {"by": by if by in BY else BY[0], "start": window.start, "end": window.end}
         moments = {"begins": window.begins, "ends": window.ends}
-        parts, by_week = (self._ask(query.format(**given)) for query in (_PARTS, _BY_WEEK))
-        jobs = self._ask(f"select count(distinct number) as jobs from shares where {_IN.format(**given)}")
-        return FleetTables(parts, by_week, self._ask(_FAILURES.format(**given, **moments)), int(jobs["jobs"][0]))
+        parts, by_week = (self._query(query.format(**given)) for query in (_PARTS, _BY_WEEK))
+        jobs = self._query(f"select count(distinct number) as jobs from shares where {_IN.format(**given)}")
+        return FleetTables(parts, by_week, self._query(_FAILURES.format(**given, **moments)), int(jobs["jobs"][0]))
 
     def jobs(self, window: DateWindow, by: str, owner: str | None, uses: tuple[str, ...]) -> pd.DataFrame:
         """The jobs with the most time in some uses, of one owner or of all; at most ``MOST_JOBS``."""
-        return self._ask(
+        return self._query(
             _DRILLED.format(
                 by=by if by in BY else BY[0],
                 owner="null" if owner is None else _text(owner),
@@ -335,7 +335,7 @@ class FleetDatabase:
             )
         )
 
-    def _ask(self, query: str) -> pd.DataFrame:
+    def _query(self, query: str) -> pd.DataFrame:
         found: pd.DataFrame = self._db.cursor().sql(query).to_arrow_table().to_pandas()
         return found
 

@@ -21,13 +21,12 @@ from typing import Any
 
 from monitor.accounts import AccountRegion
 from monitor.alert.conditions import AlertRule
-from monitor.alert.delivery import DeliveryResult as Delivered
-from monitor.alert.delivery import Telling, deliver, write_down
+from monitor.alert.delivery import DeliveryResult, RuleSinks, deliver, write_down
 from monitor.alert.evaluate import evaluate
 from monitor.alert.ledger import Ledger
 from monitor.alert.locks import taking_turns
 from monitor.alert.message import Message, id_of
-from monitor.alert.news import Look
+from monitor.alert.news import AlertContext
 from monitor.alert.sinks.names import Sink
 from monitor.archive.store import Store
 from monitor.aws.calls import metered, side_by_side
@@ -178,7 +177,7 @@ def night(
             _step(
                 out,
                 "telling",
-                lambda: _tell(plan, trouble_of(plan.store.label, begun.date(), tuple(out.troubles), begun)),
+                lambda: _record(plan, trouble_of(plan.store.label, begun.date(), tuple(out.troubles), begun)),
             )
         _step(out, "sending", lambda: _send(plan, out, sleep))
         bill = tally.bill()
@@ -280,7 +279,7 @@ def _has(source: Source, arn: str) -> bool:
 def _judge(plan: NightlyPlan, out: Night, since: datetime, now: datetime, said: Callable[[str], None]) -> None:
     """Each job that ended since the last night once, as it was when it was archived."""
     source, left = ArchiveSource(plan.store), len(out.troubles)
-    telling = Telling(plan.rules, [sink.text for sink in plan.notify], plan.ledger)
+    sinks = RuleSinks(plan.rules, [sink.text for sink in plan.notify], plan.ledger)
     book = Ledger(plan.ledger)
     for row in source.rows()[0]:
         ended = instant_of(row["ended"])
@@ -298,9 +297,9 @@ def _judge(plan: NightlyPlan, out: Night, since: datetime, now: datetime, said: 
             out.troubles.append(f"judging {row['job_name']}: {error}")
             continue
         where = f"{row['account_name'] or row['account']} in {region_of(row['arn'] or '')}" if plan.places[1:] else ""
-        telling.hear(Look(report, report.reviewed_at, plan.settings.public_url, where=where), verdicts)
-        if telling.trouble:
-            out.troubles.append(f"judging {row['job_name']}: {telling.trouble}")
+        sinks.record(AlertContext(report, report.reviewed_at, plan.settings.public_url, where=where), verdicts)
+        if sinks.trouble:
+            out.troubles.append(f"judging {row['job_name']}: {sinks.trouble}")
             continue
         out.judged += 1
         out.alerts += sum(verdict.state == "firing" for verdict in verdicts)
@@ -308,7 +307,7 @@ def _judge(plan: NightlyPlan, out: Night, since: datetime, now: datetime, said: 
         book.set_mark(mark, now.timestamp())
     if len(out.troubles) == left:
         plan.folder.keep(replace(plan.folder.state(), judged_until=now))
-    out.sent += sum(each.sent for each in telling.deliver())
+    out.sent += sum(each.sent for each in sinks.deliver())
 
 
 def _report(plan: NightlyPlan, out: Night, now: datetime, said: Callable[[str], None]) -> None:
@@ -324,7 +323,7 @@ def _report(plan: NightlyPlan, out: Night, now: datetime, said: Callable[[str], 
         out.troubles += [f"reading: {trouble}" for trouble in found.read.unread]
         if not due:
             break
-        _tell(plan, message_of(found.report, plan.settings.public_url, now))
+        _record(plan, message_of(found.report, plan.settings.public_url, now))
         out.reports.append(window.name)
         start += _WEEK
         plan.folder.keep(replace(plan.folder.state(), reported_until=start))
@@ -333,7 +332,7 @@ def _report(plan: NightlyPlan, out: Night, now: datetime, said: Callable[[str], 
     plan.folder.keep(replace(plan.folder.state(), reported_until=start))
 
 
-def _tell(plan: NightlyPlan, message: Message) -> None:
+def _record(plan: NightlyPlan, message: Message) -> None:
     """Writes it down for the sinks; what was written down before stays as it is."""
     if plan.notify:
         write_down(Ledger(plan.ledger), message, plan.notify, datetime.fromisoformat(message.at).timestamp())
@@ -343,7 +342,7 @@ def _send(plan: NightlyPlan, out: Night, sleep: Callable[[float], None]) -> None
     if not plan.notify:
         return
     book = Ledger(plan.ledger)
-    outcomes: Sequence[Delivered] = [deliver(book, sink, sleep, what="nightly") for sink in plan.notify]
+    outcomes: Sequence[DeliveryResult] = [deliver(book, sink, sleep, what="nightly") for sink in plan.notify]
     out.sent += sum(each.sent for each in outcomes)
     for each in outcomes:
         if each.waiting:

@@ -14,13 +14,12 @@ import streamlit as st
 
 from monitor import settings, words
 from monitor.accounts import AccountRegion, chosen
-from monitor.archive.cache import CachedVerdict as Kept
-from monitor.archive.cache import user_cache
+from monitor.archive.cache import CachedVerdict, user_cache
 from monitor.choices import STATUSES
 from monitor.diagnose.headline import status_word
 from monitor.errors import TrainwatchError
 from monitor.model import BEGINNING
-from monitor.review.across import Across, AcrossSnapshot, Missing, Placed
+from monitor.review.across import Across, AcrossSnapshot, LocatedJob, Missing
 from monitor.show import address, data
 from monitor.show.drawing import csv_button
 from monitor.show.grid import GridColumn, GridRow, show_grid
@@ -68,19 +67,19 @@ def show_way_out() -> None:
     st.page_link(JOBS_PAGE, label="One account", icon=":material/cloud:", query_params=address.to())
 
 
-def look() -> AcrossSnapshot:
+def jobs_now() -> AcrossSnapshot:
     """What is known of all accounts right now."""
     return data.across(_pairs()).snapshot()
 
 
 def pace() -> Pace:
     """How soon the board wants to be drawn again."""
-    return WAITING if look().is_first else IDLE
+    return WAITING if jobs_now().is_first else IDLE
 
 
 def board(zone: tzinfo) -> Pace:
-    now, snapshot = datetime.now(UTC), look()
-    asked, across = asked_accounts(), snapshot.across
+    now, snapshot = datetime.now(UTC), jobs_now()
+    asked, across = accounts_filter(), snapshot.across
     pairs = [where for where in _pairs() if asked.takes(where)]
     rows = sorted((row for row in across.rows if asked.takes(row.where)), key=lambda row: _urgency(row, now))
     show_tiles(figures(rows, across, pairs, now))
@@ -89,7 +88,7 @@ def board(zone: tzinfo) -> Pace:
     rows = [row for row in rows if asked.takes_job(row)]
     limit = st.session_state.get(_MORE, data.JOBS_LIMIT)
     shown = rows[:limit]
-    kept = _kept(shown)
+    kept = _cached_verdicts(shown)
     _above(rows, shown, snapshot, pairs)
     if not rows:
         waits = f"Listing the jobs of {words.count(len(pairs), 'account and region', 'accounts and regions')}…"
@@ -106,7 +105,7 @@ def board(zone: tzinfo) -> Pace:
             )
         _below(snapshot, now)
         csv_button(
-            lambda: csv_rows(rows, _kept(rows), now),
+            lambda: csv_rows(rows, _cached_verdicts(rows), now),
             "jobs-of-all-accounts",
             "accounts-csv",
             "All of these jobs",
@@ -114,7 +113,9 @@ def board(zone: tzinfo) -> Pace:
     return WAITING if snapshot.is_first else IDLE
 
 
-def figures(rows: Sequence[Placed], across: Across, pairs: Sequence[AccountRegion], now: datetime) -> tuple[Tile, ...]:
+def figures(
+    rows: Sequence[LocatedJob], across: Across, pairs: Sequence[AccountRegion], now: datetime
+) -> tuple[Tile, ...]:
     running = [row for row in rows if row.job.is_running]
     failed = [row for row in rows if _failed(row, now)]
     nodes = [row.job.instance_count for row in running]
@@ -139,7 +140,7 @@ def figures(rows: Sequence[Placed], across: Across, pairs: Sequence[AccountRegio
     )
 
 
-def csv_rows(rows: Sequence[Placed], kept: Sequence[Kept | None], now: datetime) -> pd.DataFrame:
+def csv_rows(rows: Sequence[LocatedJob], kept: Sequence[CachedVerdict | None], now: datetime) -> pd.DataFrame:
     """The table for a spreadsheet."""
     return pd.DataFrame(
         [
@@ -160,7 +161,7 @@ def csv_rows(rows: Sequence[Placed], kept: Sequence[Kept | None], now: datetime)
     )
 
 
-def link(row: Placed) -> dict[str, str]:
+def link(row: LocatedJob) -> dict[str, str]:
     """The parameters of the page of a job, wherever it is."""
     number = row.where.account.number
     return address.to(
@@ -172,17 +173,17 @@ def _pairs() -> tuple[AccountRegion, ...]:
     return chosen(data.members())
 
 
-def _urgency(row: Placed, now: datetime) -> tuple[int, float]:
+def _urgency(row: LocatedJob, now: datetime) -> tuple[int, float]:
     """What runs, then what failed within a day, then the rest, the newest first."""
     rank = 0 if row.job.is_running else 1 if _failed(row, now) else 2
     return rank, -(row.job.created or BEGINNING).timestamp()
 
 
-def _failed(row: Placed, now: datetime) -> bool:
+def _failed(row: LocatedJob, now: datetime) -> bool:
     return row.job.status == "Failed" and now - (row.job.ended or row.job.created or BEGINNING) < _RECENT
 
 
-def _kept(rows: Sequence[Placed]) -> list[Kept | None]:
+def _cached_verdicts(rows: Sequence[LocatedJob]) -> list[CachedVerdict | None]:
     """The verdict of each one's last review on this machine; no call. What they share is asked once: there may be thousands."""
     try:
         cache = user_cache(settings.read().cache_bytes)
@@ -219,7 +220,7 @@ def _show_one(one: Missing, now: datetime) -> None:
 
 
 def _above(
-    rows: Sequence[Placed], shown: Sequence[Placed], snapshot: AcrossSnapshot, pairs: Sequence[AccountRegion]
+    rows: Sequence[LocatedJob], shown: Sequence[LocatedJob], snapshot: AcrossSnapshot, pairs: Sequence[AccountRegion]
 ) -> None:
     said = (
         f"The first {len(shown):,} of {len(rows):,} jobs" if len(shown) < len(rows) else words.count(len(rows), "job")
@@ -245,7 +246,7 @@ def _show_more(limit: int) -> None:
     st.session_state[_MORE] = limit + data.JOBS_LIMIT
 
 
-def _show_table(rows: Sequence[Placed], kept: Sequence[Kept | None], zone: tzinfo, now: datetime) -> None:
+def _show_table(rows: Sequence[LocatedJob], kept: Sequence[CachedVerdict | None], zone: tzinfo, now: datetime) -> None:
     by_key = {_key(row): row for row in rows}
     # Of jobs that nobody reviewed on this machine two columns would be empty.
     places = [place for place, column in enumerate(_COLUMNS) if any(kept) or column.name not in _OF_REVIEWS]
@@ -262,11 +263,11 @@ def _show_table(rows: Sequence[Placed], kept: Sequence[Kept | None], zone: tzinf
     )
 
 
-def _key(row: Placed) -> str:
+def _key(row: LocatedJob) -> str:
     return f"{row.where.account.name}/{row.where.region}/{row.job.name}"
 
 
-def _cells(row: Placed, kept: Kept | None, zone: tzinfo, now: datetime) -> tuple[Any, ...]:
+def _cells(row: LocatedJob, kept: CachedVerdict | None, zone: tzinfo, now: datetime) -> tuple[Any, ...]:
     job, started = row.job, row.job.started or row.job.created
     look = LOOKS.get(kept.level) if kept else None  # type: ignore[call-overload]
     return (
@@ -283,11 +284,11 @@ def _cells(row: Placed, kept: Kept | None, zone: tzinfo, now: datetime) -> tuple
     )
 
 
-def _ran_s(row: Placed, now: datetime) -> float | None:
+def _ran_s(row: LocatedJob, now: datetime) -> float | None:
     return None if row.job.started is None else ((row.job.ended or now) - row.job.started).total_seconds()
 
 
-def _team(row: Placed) -> str | None:
+def _team(row: LocatedJob) -> str | None:
     return row.job.tag("team") or row.where.account.team
 
 
@@ -297,7 +298,7 @@ _NAMES = ("search", "status", "regions", "team")
 
 
 @dataclass(frozen=True, slots=True)
-class AskedAccounts:
+class AccountsFilter:
     """What the address says; an empty filter lets all pass."""
 
     accounts: tuple[str, ...] = ()
@@ -308,7 +309,7 @@ class AskedAccounts:
 
     @property
     def is_any(self) -> bool:
-        return self == AskedAccounts()
+        return self == AccountsFilter()
 
     def takes(self, where: AccountRegion) -> bool:
         return (
@@ -317,26 +318,26 @@ class AskedAccounts:
             and (self.team is None or where.account.team == self.team)
         )
 
-    def takes_job(self, row: Placed) -> bool:
+    def takes_job(self, row: LocatedJob) -> bool:
         return (not self.status or row.job.status == self.status) and (self.search or "") in row.job.name
 
 
-def is_asked() -> bool:
+def is_wanted() -> bool:
     """Whether several accounts are to be shown, and there are some that this visitor may see."""
     return address.value(PARAMETER) is not None and bool(data.members())
 
 
-def asked_accounts() -> AskedAccounts:
+def accounts_filter() -> AccountsFilter:
     """What the address asks for; names that mean nothing are left out."""
     members, status = data.members(), address.value("status")
     names = _several(PARAMETER, [member.name for member in members])
     regions = _several("regions", [region for member in members for region in member.regions])
     team = address.value("team")
     known = team if team in {member.team for member in members} else None
-    return AskedAccounts(names, regions, known, address.value("search"), status if status in STATUSES else None)
+    return AccountsFilter(names, regions, known, address.value("search"), status if status in STATUSES else None)
 
 
-def show_filters(now: AskedAccounts) -> None:
+def show_filters(now: AccountsFilter) -> None:
     """One row of inputs."""
     members = data.members()
     for name, value in (("search", now.search or ""), ("status", now.status), ("team", now.team)):

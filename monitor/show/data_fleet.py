@@ -27,7 +27,7 @@ from monitor.fetch.source import JobQuery
 from monitor.fleet.window import DateWindow
 from monitor.model import JobSummary
 from monitor.review.archiving import STATES, Archiver, ArchiveRequest
-from monitor.review.fleet_facts import FleetDatabase, FleetFacts, FleetTables, kept_facts
+from monitor.review.fleet_facts import FleetDatabase, FleetFacts, FleetTables, fact_store
 from monitor.show import data
 
 #: An archive changes at night: a look at its list is enough, now and then.
@@ -59,7 +59,7 @@ class Fleet:
     def __init__(self, store: Store, facts: FactStore, sample: data.AccountChoice | None) -> None:
         self._store, self.facts, self._sample = store, facts, sample
         self._lock = threading.Lock()
-        self._database = FleetDatabase.kept(facts, settings.read())
+        self._database = FleetDatabase.opened(facts, settings.read())
         # What was read before a restart is shown at once; what is new is looked for after that.
         self._state = FleetProgress(store.label, generation=0 if self._database is None else 1)
         self._waits = self._database is not None
@@ -73,7 +73,7 @@ class Fleet:
             if not running and time.monotonic() - self._state.looked_at > _FRESH_S:
                 self._state = replace(self._state, progress="Looking for new jobs in the archive", error=None)
                 if not self._waits:
-                    self._under_way = begin(self._look)
+                    self._under_way = begin(self._refresh)
             return self._state
 
     def drawn(self) -> None:
@@ -101,7 +101,7 @@ class Fleet:
                 self._database = FleetDatabase.of(self.facts, settings.read())
             return self._database
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         error: TrainwatchError | None = None
         try:
             if self._sample is not None:
@@ -135,7 +135,7 @@ class Fleet:
             if len(ready) > shown:
                 shown = len(ready)
                 self._read(progress)
-            self._say(progress)
+            self._show_progress(progress)
             time.sleep(_SHOWN_EVERY_S)
         under_way.result()
 
@@ -145,7 +145,7 @@ class Fleet:
 
         def said(text: str) -> None:
             nonlocal made_at
-            self._say(progress or text)
+            self._show_progress(progress or text)
             if time.monotonic() - made_at > _MADE_EVERY_S:
                 self._show(None, 0)
                 made_at = time.monotonic()
@@ -161,7 +161,7 @@ class Fleet:
             self._database = made
             self._state = replace(self._state, jobs=jobs, unread=unread, generation=self._state.generation + 1)
 
-    def _say(self, progress: str) -> None:
+    def _show_progress(self, progress: str) -> None:
         with self._lock:
             self._state = replace(self._state, progress=progress)
 
@@ -184,7 +184,7 @@ def fleet(account: data.AccountChoice) -> Fleet:
 @cache
 def _fleet(root: str, region: str | None, profile: str | None, sample: data.AccountChoice | None) -> Fleet:
     store = store_of(root, region, profile)
-    kept = kept_facts(store.label)
+    kept = fact_store(store.label)
     # Without a cache they live as long as the process; the system clears its own folder.
     return Fleet(store, kept or FactStore(Path(tempfile.mkdtemp(prefix="trainwatch-fleet-"))), sample)
 

@@ -71,7 +71,7 @@ def _component() -> Callable[..., Any]:
     return st.components.v2.component("trainwatch_grid", html=_HTML, css=css, js=js)
 
 
-def looked(key: str) -> GridState:
+def grid_state(key: str) -> GridState:
     """What is known of the table of that key."""
     state = st.session_state.get(key) or {}
     return GridState(tuple(state.get("seen") or ()), tuple(state.get("chosen") or ()), state.get("used") or "")
@@ -98,7 +98,7 @@ def show_grid(
 
     ``opened`` gets the key of a row that is clicked, or on which Enter is pressed; ``sorts`` the name of a column whose
     head is clicked. ``several``: rows can be chosen, ``tells``: those in view are told, and that somebody moves
-    in the table (while it was ``about`` this); all found in ``looked``.
+    in the table (while it was ``about`` this); all found in ``grid_state``.
     ``ends_in_view`` scrolls to the last row, and stays there while rows come unless the reader scrolls up.
     """
 
@@ -119,7 +119,7 @@ def show_grid(
             "alt": alt,
             "height_px": height_px,
             "several": several,
-            "chosen": list(looked(key).chosen),
+            "chosen": list(grid_state(key).chosen),
             "tells": tells,
             "about": about,
             "sorts": sorts is not None,

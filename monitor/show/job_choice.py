@@ -66,7 +66,7 @@ def show_newest(account: data.AccountChoice, key: str, choose: Callable[[str], N
 
 def no_jobs(account: data.AccountChoice) -> None:
     """What an account, region or archive without any job says."""
-    place = data.place(account)
+    place = data.origin(account)
     if place.archive:
         st.info(f"Archive some with `{PROGRAM} archive`.", title="No jobs in this archive", icon=":material/inbox:")
         return

@@ -165,7 +165,7 @@ def show_gaps(report: Report) -> None:
         if f"{gap.what}-unavailable" in said or gap.action:
             continue
         icon = ":material/bug_report:" if gap.what == "program" else ":material/visibility_off:"
-        st.caption(f"{icon} {advice(gap.said)}")
+        st.caption(f"{icon} {advice(gap.sentence)}")
 
 
 Given = ParamSpec("Given")

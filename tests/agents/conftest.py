@@ -37,7 +37,7 @@ def account() -> Iterator[DemoAccount]:
 
 @pytest.fixture(scope="package")
 def desk(account: DemoAccount) -> Any:
-    from monitor.agents.desk import AccountSession
+    from monitor.agents.account_session import AccountSession
     from monitor.aws.clients import Clients
     from monitor.fetch.account import AwsSource
     from monitor.settings import read

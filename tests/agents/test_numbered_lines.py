@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from monitor.agents.desk import AccountSession
+from monitor.agents.account_session import AccountSession
 from monitor.agents.evidence import evidence
 from monitor.agents.quoting import ToolAnswer
 from monitor.cli.main import main

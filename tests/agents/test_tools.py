@@ -25,7 +25,7 @@ import anyio
 from mcp.types import CallToolResult
 
 from monitor.agents import comparing, evidence, listing, planning, reviewing
-from monitor.agents.desk import AccountSession
+from monitor.agents.account_session import AccountSession
 from monitor.agents.quoting import tokens
 from monitor.agents.server import INSTRUCTIONS, server
 from monitor.fetch.jobs import job_of

@@ -107,7 +107,7 @@ def test_a_list_is_repeated_until_ctrl_c_and_trouble_is_said(
         looked.append(seconds)
 
     arguments = parser().parse_args(["jobs", "--watch", "--interval", "1s", "--limit", "2", "--quiet"])
-    seen = jobs.listed(jobs._look(arguments, jobs.account_source(arguments), None))
+    seen = jobs.listed(jobs._refreshed(arguments, jobs.account_source(arguments), None))
     assert watch(arguments, _Looks(seen, CannotDo("AWS does not answer.", "Wait."), seen), sleep) == 0
     assert looked == [5.0, 5.0, 5.0], "not more often than every 5 s"
     out, err = capsys.readouterr()

@@ -236,13 +236,13 @@ class _Watch:
 
 def _listed(board: Board) -> Board:
     until = time.monotonic() + 5
-    while not (board.look().listed or board.look().trouble) and time.monotonic() < until:
+    while not (board.rows_now().listed or board.rows_now().trouble) and time.monotonic() < until:
         time.sleep(0.01)
     return board
 
 
 def test_the_newest_are_reviewed_and_the_others_say_so() -> None:
-    seen = _listed(Board(_Source(), _Watch(), JobQuery)).look()  # type: ignore[arg-type]
+    seen = _listed(Board(_Source(), _Watch(), JobQuery)).rows_now()  # type: ignore[arg-type]
     assert len(seen.rows) == 30
     assert seen.waiting == 25
     assert [row.words for row in seen.rows[24:26]] == ["reading logs", "not reviewed (Enter reviews it)"]
@@ -264,7 +264,7 @@ def test_a_step_time_by_the_lines_clock_has_a_mark_that_the_head_explains() -> N
 def test_a_list_that_cannot_be_had_is_said() -> None:
     source = _Source()
     source.error = CannotDo("AWS does not answer.", "Try again.")
-    seen = _listed(Board(source, _Watch(), JobQuery)).look()  # type: ignore[arg-type]
+    seen = _listed(Board(source, _Watch(), JobQuery)).rows_now()  # type: ignore[arg-type]
     assert seen.rows == ()
     assert seen.trouble == "AWS does not answer. Try again."
 

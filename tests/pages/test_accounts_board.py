@@ -59,7 +59,7 @@ class _Watch:
 
     def snapshot(self) -> AcrossSnapshot:
         now = datetime.now(UTC)
-        return AcrossSnapshot(self.sweep.look(self._pairs, JobQuery(), now), False, now)
+        return AcrossSnapshot(self.sweep.list_jobs(self._pairs, JobQuery(), now), False, now)
 
 
 @pytest.fixture

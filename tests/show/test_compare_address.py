@@ -49,7 +49,7 @@ def test_no_address_names_more_than_a_page_can_hold() -> None:
 def test_the_command_gives_the_same_at_a_terminal(
     account: data.AccountChoice, archive: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data, "place", lambda _: data.Origin(archive=archive))
+    monkeypatch.setattr(data, "origin", lambda _: data.Origin(archive=archive))
     assert expected in compare_export.command(account, compare([job(), job("run-2")]))
 
 

@@ -28,5 +28,5 @@ def test_what_the_browser_tells(
     monkeypatch: pytest.MonkeyPatch, told: dict[str, object] | None, known: grid.GridState
 ) -> None:
     monkeypatch.setattr(st, "session_state", {"table": told})
-    assert grid.looked("table") == known
-    assert grid.looked("another") == grid.GridState()
+    assert grid.grid_state("table") == known
+    assert grid.grid_state("another") == grid.GridState()

@@ -279,11 +279,11 @@ def parameters(alarm: Alarm) -> dict[str, Any]:
         "EvaluationPeriods": alarm.periods,
         "DatapointsToAlarm": alarm.periods,
         "TreatMissingData": alarm.missing,
-        **_looked_at(alarm),
+        **_queried(alarm),
     }
 
 
-def _looked_at(alarm: Alarm) -> dict[str, Any]:
+def _queried(alarm: Alarm) -> dict[str, Any]:
     stats = [
         {
             "Metric": {

@@ -116,14 +116,14 @@ _WHY_NOT = {
 
 def alarms_of(job: Job, rules: Sequence[AlertRule], topics: Sequence[str] = ()) -> AlarmPlan:
     """The plan for ``rules``; ``topics`` are told of all of them, beside those that a rule names itself."""
-    kept = {rule.name: _kept(job, rule, (*topics, *_topics(rule))) for rule in rules}
+    kept = {rule.name: _alarms_of_rule(job, rule, (*topics, *_topics(rule))) for rule in rules}
     alarms = tuple(chain.from_iterable(each.alarms for each in kept.values()))
     refused = tuple(NotExpressible(name, why) for name, each in kept.items() for why in each.why_not)
     price = round(sum(alarm.usd_per_month for alarm in alarms), 2) if _has_price(job) else None
     return AlarmPlan(job.name, alarms, refused, (*_of_rules(kept), *_notes(job, rules, alarms)), price)
 
 
-def _kept(job: Job, rule: AlertRule, topics: tuple[str, ...]) -> RuleAlarms:
+def _alarms_of_rule(job: Job, rule: AlertRule, topics: tuple[str, ...]) -> RuleAlarms:
     when = rule.when
     if isinstance(when, FindingCondition):
         return cannot("A finding needs the log and a full review, which CloudWatch cannot do.")
@@ -158,10 +158,10 @@ def _topics(rule: AlertRule) -> Iterable[str]:
     return (sink.target for sink in map(sink_of, rule.notify) if sink.kind == "sns")
 
 
-def _of_rules(kept: Mapping[str, RuleAlarms]) -> Iterable[str]:
+def _of_rules(by_rule: Mapping[str, RuleAlarms]) -> Iterable[str]:
     """What is to be known of single rules, once for all that it is true of."""
     names: dict[str, list[str]] = {}
-    for name, each in kept.items():
+    for name, each in by_rule.items():
         for note in each.notes:
             names.setdefault(note, []).append(name)
     return (f"{', '.join(mine)}: {note}" for note, mine in names.items())

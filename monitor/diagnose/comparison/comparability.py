@@ -50,12 +50,12 @@ class ParameterDifference:
 def differences(jobs: Sequence[Job]) -> tuple[ParameterDifference, ...]:
     """The parameters whose values are not the same in all: the machines first, then those of the parallelism and the
     model, then the script's own. What one job has by default and another's library has not at all is none."""
-    return _sorted(each for each, differs in _held_together(jobs) if differs)
+    return _sorted(each for each, differs in _side_by_side(jobs) if differs)
 
 
 def alike(jobs: Sequence[Job]) -> tuple[ParameterDifference, ...]:
     """The parameters that say the same in all jobs, in the same order."""
-    return _sorted(each for each, differs in _held_together(jobs) if not differs)
+    return _sorted(each for each, differs in _side_by_side(jobs) if not differs)
 
 
 def own(jobs: Sequence[Job]) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ def own(jobs: Sequence[Job]) -> tuple[str, ...]:
     return tuple(sorted({name for job in jobs for name in resolved(job) if is_own(name)}))
 
 
-def _held_together(jobs: Sequence[Job]) -> Iterator[tuple[ParameterDifference, bool]]:
+def _side_by_side(jobs: Sequence[Job]) -> Iterator[tuple[ParameterDifference, bool]]:
     """Each parameter, and whether it is a difference."""
     told = [_parameters(job) for job in jobs]
     defaults = [with_defaults(framework_of(job), {}) for job in jobs]
@@ -81,7 +81,7 @@ def _held_together(jobs: Sequence[Job]) -> Iterator[tuple[ParameterDifference, b
 
 
 def _sorted(found: Iterable[ParameterDifference]) -> tuple[ParameterDifference, ...]:
-    return tuple(sorted(found, key=lambda each: (_place(each.parameter), each.parameter)))
+    return tuple(sorted(found, key=lambda each: (_rank(each.parameter), each.parameter)))
 
 
 def is_of_the_setup(name: str) -> bool:
@@ -121,7 +121,7 @@ def _is_default(name: str, value: Any, defaults: Mapping[str, SourcedValue]) -> 
     return name in defaults and comparable(defaults[name].value) == comparable(value)
 
 
-def _place(name: str) -> int:
+def _rank(name: str) -> int:
     if name in {"instance_type", "instance_count", "managed_spot"}:
         return 0
     return 1 if is_of_the_setup(name) else 2
@@ -184,7 +184,7 @@ def _reasons(
     jobs = before.job, after.job
     sizes = [parameters(report.job, report.run.events) for report in (before, after)]
     same_size = abs(sizes[1] / sizes[0] - 1) <= _SAME_SIZE if sizes[0] and sizes[1] else None
-    models = [_said(job, _key) for job in jobs]
+    models = [_statements(job, _key) for job in jobs]
     both = models[0].keys() & models[1].keys()
     if (apart := _apart(models)) and not same_size:
         yield Unlike(f"A and {name} train different models ({apart}).", "Compare two runs of one model.")
@@ -193,7 +193,7 @@ def _reasons(
         yield Unlike(
             f"A and {name} train models of different size ({shown} parameters).", "Compare two runs of one model."
         )
-    inputs = [_said(job, _input_key) for job in jobs]
+    inputs = [_statements(job, _input_key) for job in jobs]
     if apart := _apart(inputs):
         yield Unlike(f"Samples of A and {name} differ ({apart}).", "Compare runs with samples of one size.")
     if not (same_size or both & {_BY_NAME, *_SHAPE} or _is_one_script(*jobs)):
@@ -247,25 +247,25 @@ def _unknown_work(name: str, different: Sequence[ParameterDifference]) -> Unlike
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Statement:
     """One thing that a configuration says of the model: as it is compared, and as it was written."""
 
     said: str
     value: object
 
 
-def _said(job: Job, key_of: Callable[[str], str]) -> dict[str, _Said]:
+def _statements(job: Job, key_of: Callable[[str], str]) -> dict[str, _Statement]:
     """What a job's configuration says of its model (or its input), by names that all scripts share."""
-    found: dict[str, _Said] = {}
+    found: dict[str, _Statement] = {}
     for written, known in job.configuration.items():
         key = key_of(plain_name(written))
         # A path or an address does not tell what model lies there.
         if key and known.value is not None and not str(known.value).startswith(("/", "./", "../", "~", "s3:", "file:")):
-            found.setdefault(key, _Said(comparable(known.value, job.name), known.value))
+            found.setdefault(key, _Statement(comparable(known.value, job.name), known.value))
     return found
 
 
-def _apart(told: Sequence[dict[str, _Said]]) -> str:
+def _apart(told: Sequence[dict[str, _Statement]]) -> str:
     """``layers 44 and 48, hidden_size 6144 and 7168``: what both say, and otherwise."""
     first, second = told
     return ", ".join(

@@ -83,7 +83,7 @@ def predicted_change(before: Report, after: Report, different: tuple[ParameterDi
     change = _aligned(start, setup_of(after.job))
     found = outcome(start, change)
     changed = {name: (start.value(name), change.value(name)) for name in sorted(found.changes)}
-    followed = tuple(_followed(before, after))
+    followed = tuple(_applied_advice(before, after))
     by_model = found.step_time_change_pct if changed and found.time.effects else None
     if by_model == (0.0, 0.0, 0.0):
         by_model = None  # nothing that takes time is changed: that is no prediction
@@ -118,7 +118,7 @@ def _aligned(start: Setup, change: Setup) -> Setup:
     return replace(change, values=values)
 
 
-def _followed(before: Report, after: Report) -> list[AppliedAdvice]:
+def _applied_advice(before: Report, after: Report) -> list[AppliedAdvice]:
     out = []
     for finding in before.findings:
         advice = finding.recommendation

@@ -88,7 +88,7 @@ def cost_words(report: Report) -> list[str]:
     if cost.price_usd_per_instance_hour is not None:
         said.append(f"Price: {usd(cost.price_usd_per_instance_hour)} per instance-hour ({cost.price_source}).")
     elif gaps := [gap for gap in report.run.gaps if gap.what == "price"]:
-        said.append(f"Cost unknown: {' '.join(gap.said for gap in gaps)}")
+        said.append(f"Cost unknown: {' '.join(gap.sentence for gap in gaps)}")
     else:
         said.append("Cost unknown: no price is set for this instance type in the settings file.")
     if retained_s := report.job.warm_pool_billable_seconds:

@@ -218,7 +218,7 @@ class InOrder:
                 self._spill(held)
                 held, size = [], 0
         held.sort(key=_KEY)
-        self._look_at(held)
+        self._take(held)
         self._held = held
 
     def __iter__(self) -> Iterator[ExportedEvent]:
@@ -234,7 +234,7 @@ class InOrder:
         """Lets go of the disk."""
         self._files.close()
 
-    def _look_at(self, run: list[ExportedEvent]) -> None:
+    def _take(self, run: list[ExportedEvent]) -> None:
         self.count += len(run)
         self.streams.update(event.stream for event in run)
         times = [event.time_ms for event in run if event.time_ms >= 0]
@@ -244,7 +244,7 @@ class InOrder:
 
     def _spill(self, run: list[ExportedEvent]) -> None:
         run.sort(key=_KEY)
-        self._look_at(run)
+        self._take(run)
         file = self._files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
         for place in range(0, len(run), _BATCH):
             batch = marshal.dumps([tuple(event) for event in run[place : place + _BATCH]])

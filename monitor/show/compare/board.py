@@ -111,7 +111,7 @@ def _to_know(comparison: Comparison) -> None:
     """What a reader should know before trusting the figures, and what cannot be compared, with the reason."""
     lacking = missing(comparison)
     # The answer above says it.
-    above = {told_above(each) for each in comparison.against}
+    above = {otherwise_sentence(each) for each in comparison.against}
     notes = [note for note in comparison.notes if note not in above]
     if not lacking and not notes:
         return
@@ -157,12 +157,12 @@ def show_answer(comparison: Comparison) -> None:
     with st.container(border=True):
         st.markdown(f"**{plain(summary_words(comparison.against, names))}**")
         for place in range(1, len(comparison.reports)):
-            title, body = said(comparison, place)
+            title, body = verdict_texts(comparison, place)
             icon, colour = _BADGES[comparison.against[place - 1].answer]
             st.markdown(f":{colour}-badge[{icon} {letter(place)}] **{plain(title)}.** {plain(body)}")
 
 
-def said(comparison: Comparison, place: int) -> tuple[str, str]:
+def verdict_texts(comparison: Comparison, place: int) -> tuple[str, str]:
     """The verdict on one job in a few words, and what stands behind it."""
     result, name = comparison.against[place - 1], letter(place)
     first, other = comparison.figures[0], comparison.figures[place]
@@ -172,17 +172,17 @@ def said(comparison: Comparison, place: int) -> tuple[str, str]:
         # A verdict for the same samples says already how many a step has.
         if result.verdict == "cannot tell" or result.work is None or result.work.unit is None:
             parts.append(work_words(result, name, (first.samples_per_step, other.samples_per_step)))
-        parts += [beside_words(result), told_above(result)]
+        parts += [beside_words(result), otherwise_sentence(result)]
     return found.title, " ".join(part for part in parts if part)
 
 
-def told_above(result: PairComparison) -> str:
+def otherwise_sentence(result: PairComparison) -> str:
     """That the times of the two were come by differently: beside a verdict, and else among the notes."""
     return result.otherwise if result.unlike is None else ""
 
 
 def _banner(comparison: Comparison) -> None:
-    title, body = (plain(words) for words in said(comparison, 1))
+    title, body = (plain(words) for words in verdict_texts(comparison, 1))
     icon, _ = _BADGES[answer := comparison.against[0].answer]
     match answer:
         case "faster":

@@ -39,11 +39,11 @@ def current() -> tuple[str, ...]:
     """What this visitor asks for: what the address says, or what was left here on the way to another page."""
     several = st.query_params.get_all(NAME)
     if len(several) > 1:
-        ask(names_in(several))
+        choose(names_in(several))
     return names_in([address.value(NAME) or ""])
 
 
-def ask(names: Sequence[str]) -> None:
+def choose(names: Sequence[str]) -> None:
     """Other jobs from now on."""
     address.keep(NAME, ",".join(names))
 
@@ -139,9 +139,9 @@ def _with(name: str, listed: list[str]) -> list[tuple[str, str]]:
 
 
 def _chosen() -> None:
-    ask(names_in(st.session_state[_CHOSEN]))
+    choose(names_in(st.session_state[_CHOSEN]))
 
 
 def _other_baseline() -> None:
     first = st.session_state[_AGAINST]
-    ask([first, *(name for name in dict.fromkeys(current()) if name != first)])
+    choose([first, *(name for name in dict.fromkeys(current()) if name != first)])

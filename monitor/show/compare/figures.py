@@ -61,7 +61,7 @@ def show_export(account: data.AccountChoice, comparison: Comparison) -> None:
 
 def earlier_of(comparison: Comparison) -> PredictionRecord:
     """How predictions did on the user's own pairs that were kept, without these."""
-    return record(data.kept_pairs(), pairs_of(comparison, max(report.reviewed_at for report in comparison.reports)))
+    return record(data.measured_pairs(), pairs_of(comparison, max(report.reviewed_at for report in comparison.reports)))
 
 
 def json_of(comparison: Comparison, earlier: PredictionRecord | None) -> str:
@@ -76,7 +76,7 @@ def markdown_of(comparison: Comparison, earlier: PredictionRecord | None) -> str
 
 def command(account: data.AccountChoice, comparison: Comparison) -> str:
     """What gives the same at a terminal."""
-    archive = data.place(account).archive
+    archive = data.origin(account).archive
     names = [
         f"archive:{archive.rstrip('/')}/{job.name}" if archive is not None else job.name for job in comparison.jobs
     ]

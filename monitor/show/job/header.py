@@ -177,7 +177,7 @@ def _console(job: Job) -> list[tuple[str, str]]:
 
 def has_console(report: Report, account: data.AccountChoice) -> bool:
     """Whether AWS's console knows the job: not that of a sample, of another service's address, or of an archive alone."""
-    place = data.place(account)
+    place = data.origin(account)
     return report.job.source == "aws" and not report.archive and place.endpoint is None and place.region is not None
 
 
@@ -200,7 +200,7 @@ def earlier(account: data.AccountChoice, name: str, names: Iterable[str]) -> Ear
     """What is known of the run before ``name``; None while it is being asked for."""
     if base_and_stamp(name) is None:
         return Earlier()
-    asked = _asked(account, name, previous(name, names))
+    asked = _pending_earlier(account, name, previous(name, names))
     return asked.result() if asked.done() else None
 
 
@@ -210,11 +210,11 @@ def _workers() -> ThreadPoolExecutor:
 
 
 @st.cache_resource(max_entries=256, ttl="1h", show_spinner=False)
-def _asked(account: data.AccountChoice, name: str, known: str | None) -> Future[Earlier]:
-    return _workers().submit(_ask, account, name, known)
+def _pending_earlier(account: data.AccountChoice, name: str, known: str | None) -> Future[Earlier]:
+    return _workers().submit(_find_earlier, account, name, known)
 
 
-def _ask(account: data.AccountChoice, name: str, known: str | None) -> Earlier:
+def _find_earlier(account: data.AccountChoice, name: str, known: str | None) -> Earlier:
     try:
         source: Source = data.shared_source(account)
         found = known or _listed(source, name)

@@ -72,7 +72,7 @@ class JobFilter:
         )
 
 
-def asked() -> JobFilter:
+def job_filter() -> JobFilter:
     """What the address asks for; what it says that no filter means is left out."""
     created, status = address.value("created"), address.value("status")
     first, last = _day(address.value("from")), _day(address.value("until"))

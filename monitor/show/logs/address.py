@@ -15,8 +15,8 @@ from typing import Any, cast
 
 import streamlit as st
 
-from monitor.diagnose.log_places import END, Bookmark, LogContext, Quote, log_context
-from monitor.model import Evidence, LogAsk, Report
+from monitor.diagnose.bookmarks import END, Bookmark, LogContext, Quote, log_context
+from monitor.model import Evidence, LogRequest, Report
 from monitor.parse.levels import LEVELS
 from monitor.review.log_lines import NO_LEVEL, LogFilter, ranges
 from monitor.show import address, data
@@ -34,7 +34,7 @@ CHOICES = (*LEVELS, NO_LEVEL)
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is looked at. ``at``, ``start`` and ``end`` are as in ``LogAsk``."""
+    """What is looked at. ``at``, ``start`` and ``end`` are as in ``LogRequest``."""
 
     job: str | None = None
     find: str = ""
@@ -50,9 +50,9 @@ class View:
     """The line that a finding quotes."""
 
     @property
-    def ask(self) -> LogAsk:
+    def request(self) -> LogRequest:
         """What must be read for it."""
-        return LogAsk(self.node, self.at, self.start, self.end)
+        return LogRequest(self.node, self.at, self.start, self.end)
 
     @property
     def wanted(self) -> LogFilter:

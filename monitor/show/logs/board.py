@@ -14,7 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from monitor import words
-from monitor.diagnose.log_places import Quote, marks, place_at, row_of
+from monitor.diagnose.bookmarks import Quote, marks, row_of, rows_before
 from monitor.diagnose.words.report import quoted, when
 from monitor.export.tables import as_csv
 from monitor.fetch.logs.position import no_lines
@@ -54,7 +54,7 @@ def show_table(
         log_address.move(event=None if place is None else key_of(shown, place))
 
     show_grid(
-        f"logs-table-{zlib.crc32(repr((view.job, view.ask, view.wanted)).encode()):08x}",
+        f"logs-table-{zlib.crc32(repr((view.job, view.request, view.wanted)).encode()):08x}",
         _columns(shown, any(marks), nodes),
         _rows(shown, keys, marks, zone, nodes),
         alt=f"{len(shown):,} log lines by time. Arrow keys move, Enter shows a line whole.",
@@ -293,13 +293,13 @@ def _target(view: View, frame: pd.DataFrame, report: Report | None) -> tuple[int
         return row, True
     if view.at is None:
         return None, False
-    place = min(place_at(frame["time"], view.at), len(frame) - 1)
+    place = min(rows_before(frame["time"], view.at), len(frame) - 1)
     return int(frame.index[place]), view.quote is not None and frame["time"].iloc[place] == pd.Timestamp(view.at)
 
 
 def _tail(view: View, found: pd.DataFrame) -> pd.DataFrame:
     """The last lines; what is there stays there."""
-    about = (view.job, view.ask, view.wanted)
+    about = (view.job, view.request, view.wanted)
     kept, first = st.session_state.get(_ANCHOR, (None, None))
     shown = lines.tail(found, first if kept == about else None)
     if len(shown):
@@ -326,7 +326,7 @@ def _status(view: View, snapshot: LogSnapshot, matching: int, zone: tzinfo, now:
             late = ", still reading" if snapshot.working else ""
             st.caption(plain(f"Read {age} with {calls}{late}"), width="content")
         if running:
-            st.session_state["logs-follow"] = view.ask.is_newest
+            st.session_state["logs-follow"] = view.request.is_newest
             st.toggle(
                 "Follow",
                 key="logs-follow",
@@ -369,7 +369,7 @@ def _ways(view: View, snapshot: LogSnapshot, shown: pd.DataFrame, found: pd.Data
             help="Lines after these",
             on_click=calm("Moving to newer lines", lambda: log_address.move(start=newer)),
         )
-        if not view.ask.is_newest:
+        if not view.request.is_newest:
             st.button(
                 "To the end",
                 icon=":material/vertical_align_bottom:",
@@ -407,10 +407,10 @@ def _nothing(view: View, snapshot: LogSnapshot, report: Report | None, zone: tzi
     if span.gap is not None:
         st.warning(advice(f"{span.gap.why} {span.gap.remedy}"), icon=":material/visibility_off:")
     elif view.node:
-        where = "in this log" if view.ask.is_newest else "here"
+        where = "in this log" if view.request.is_newest else "here"
         said = f"No lines from {view.node} {where}. Its processes may write to another node's stream: try all nodes."
         st.info(plain(said), icon=":material/search_off:")
-    elif view.ask.is_newest or not (span.older or span.newer):
+    elif view.request.is_newest or not (span.older or span.newer):
         no_lines_at_all(snapshot.job)
         show_quotes(context_of(report).quotes, zone)
         return
@@ -440,7 +440,7 @@ def no_lines_at_all(job: Job) -> None:
     """A job of which CloudWatch has nothing."""
     if job.is_running:
         gap = no_lines(job)
-        st.info(advice(gap.said), title="No log lines yet", icon=":material/hourglass_empty:")
+        st.info(advice(gap.sentence), title="No log lines yet", icon=":material/hourglass_empty:")
     elif job.started is None:
         why = f"SageMaker says: {quoted(job.failure_reason)}" if job.failure_reason else "SageMaker gives no reason."
         st.info(

@@ -61,7 +61,7 @@ from monitor.show.trouble import calm, part, plain
 def show_plan(report: Report | None) -> None:
     """The plan that is asked for, of a job where ``report`` is given."""
     asked = pruned(report, plan_address.current())
-    plan_address.ask(asked)
+    plan_address.choose(asked)
     found = planned(report, asked)
     _banner(answer(found, None if report is None else usd_per_hour_of_steps(report)))
     drawn = [
@@ -171,11 +171,11 @@ def _change(found: Plan) -> None:
 
 def _take(advised: tuple[str, Any] | None) -> None:
     if advised is not None:
-        plan_address.ask(plan_address.current().moved("change", *advised))
+        plan_address.choose(plan_address.current().moved("change", *advised))
 
 
 def _undo() -> None:
-    plan_address.ask(replace(plan_address.current(), changes={}))
+    plan_address.choose(replace(plan_address.current(), changes={}))
 
 
 def _start(found: Plan, asked: PlanRequest, report: Report | None) -> None:
@@ -215,7 +215,7 @@ def _framework(start: Setup) -> None:
 
 def _other_framework() -> None:
     asked = plan_address.current()
-    plan_address.ask(replace(asked, framework=st.session_state["plan-framework"], knob=None))
+    plan_address.choose(replace(asked, framework=st.session_state["plan-framework"], knob=None))
 
 
 def _knob(found: Plan) -> None:
@@ -239,7 +239,7 @@ def _knob(found: Plan) -> None:
 
 
 def _other_knob() -> None:
-    plan_address.ask(replace(plan_address.current(), knob=st.session_state["plan-knob"]))
+    plan_address.choose(replace(plan_address.current(), knob=st.session_state["plan-knob"]))
 
 
 def _problems(found: Plan) -> None:

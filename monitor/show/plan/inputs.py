@@ -134,7 +134,7 @@ def current() -> PlanRequest:
     return cast(PlanRequest, st.session_state[_ASKED])
 
 
-def ask(asked: PlanRequest) -> None:
+def choose(asked: PlanRequest) -> None:
     """Another plan from now on."""
     st.session_state[_ASKED] = asked
 
@@ -315,7 +315,7 @@ def _known(setup: Setup, name: str) -> SourcedValue | None:
 
 def _moved(group: Group, name: str) -> None:
     """Somebody moved an input: an empty one takes back what was given."""
-    ask(current().moved(group, name, _as_meant(INPUTS[name], st.session_state[f"plan-{group}-{name}"])))
+    choose(current().moved(group, name, _as_meant(INPUTS[name], st.session_state[f"plan-{group}-{name}"])))
 
 
 def _as_shown(about: Input, value: Any) -> Any:
@@ -414,8 +414,8 @@ def show_source(account: data.AccountChoice, asked: PlanRequest) -> str | None:
 
 def _take(name: str | None) -> None:
     """What was stated of one job does not hold of another."""
-    ask(started(JOB, name))
+    choose(started(JOB, name))
 
 
 def _moved_start() -> None:
-    ask(started(st.session_state["plan-source"]))
+    choose(started(st.session_state["plan-source"]))

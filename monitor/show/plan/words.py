@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from monitor.choices import FRAMEWORK_NAMES
 from monitor.model import Finding
-from monitor.predict.distribution import of_the_script, place_in_script
+from monitor.predict.distribution import name_in_script, of_the_script
 from monitor.predict.layout import SHAPE, missing_of_layout
 from monitor.predict.outcome import Outcome, what_if
 from monitor.predict.setup import Setup
@@ -379,7 +379,7 @@ def script_lines(plan: Plan) -> list[str]:
         lines.append("Set processes_per_host to the number of GPUs of an instance, which is not known here.")
     said = []
     for name, value in of_the_script(setup, plan.outcome.changes).items():
-        place = place_in_script(setup, name)
+        place = name_in_script(setup, name)
         plainly = f"{value:.4g}" if isinstance(value, float) else str(value)[:60]
         said.append(f"{name}={plainly}{f' ({place})' if place else ''}")
     return [*lines, f"In the script or as hyperparameters: {', '.join(said)}."] if said else lines

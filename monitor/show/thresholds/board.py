@@ -388,7 +388,7 @@ def show_past(rule: AlertRule, reports: Sequence[Report], zone: tzinfo) -> bool:
     if not over:
         st.caption(":material/inbox: No finished job has been reviewed yet to test it on.")
         return False
-    found = in_time(over, lambda report: data.said_of(report, f"past {rule.text}", lambda: past(report, rule)))
+    found = in_time(over, lambda report: data.detail_of(report, f"past {rule.text}", lambda: past(report, rule)))
     st.markdown(_sum(rule, [each for _, each in found], len(over) - len(found)))
     found.sort(key=lambda pair: _ORDER.index(pair[1].outcome))
     _table([(report.job.name, each) for report, each in found], isinstance(rule.when, Threshold), zone)

@@ -18,9 +18,9 @@ import streamlit as st
 
 from monitor import settings
 from monitor.alert.conditions import MEASURES, AlertRule, Threshold, name_of
-from monitor.alert.evaluate import Held, RuleVerdict, held, judge, value_words, when_words
+from monitor.alert.evaluate import ConditionStretch, RuleVerdict, judge, stretches_of, value_words, when_words
 from monitor.alert.rules import saved
-from monitor.charts.elements import Span, cut
+from monitor.charts.elements import Span, clipped
 from monitor.choices import RuleSeverity
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, TrainwatchError
@@ -174,7 +174,7 @@ class Crossings:
 def crossings(rule: AlertRule, reports: Sequence[Report]) -> Crossings:
     """What a threshold says of all of them, as far as it is found out in time."""
     judged = tuple(
-        ThresholdResult(report, verdict) for report, verdict in in_time(reports, lambda report: _said(report, rule))
+        ThresholdResult(report, verdict) for report, verdict in in_time(reports, lambda report: _verdict(report, rule))
     )
     known = [one for one in judged if one.verdict.state != "no data"]
     running = sum(one.report.job.is_running for one in known)
@@ -194,12 +194,12 @@ def in_time(reports: Sequence[Report], find: Callable[[Report], Value]) -> list[
     return found
 
 
-def _said(report: Report, rule: AlertRule) -> RuleVerdict:
+def _verdict(report: Report, rule: AlertRule) -> RuleVerdict:
     # Name and loudness change nothing in a verdict's figures.
-    return data.said_of(report, f"verdict {rule.text}", lambda: judge(report, rule, report.reviewed_at))
+    return data.detail_of(report, f"verdict {rule.text}", lambda: judge(report, rule, report.reviewed_at))
 
 
-def kept() -> tuple[AlertRule, ...]:
+def saved_rules() -> tuple[AlertRule, ...]:
     """The saved thresholds; none where their file cannot be used, which the Thresholds page says."""
     try:
         return saved()
@@ -248,16 +248,16 @@ def crossed(report: Report, rules: Sequence[AlertRule], metric: str) -> pd.DataF
     rows = [
         (one.node or "", one.start, one.end, _label(rule))
         for rule in _of_metric(rules, metric)
-        for one in _held(report, rule)
+        for one in _stretches(report, rule)
     ]
     frame = pd.DataFrame(rows, columns=["node", "start", "end", "name"])
     return frame.astype({"node": "str", "name": "str", **dict.fromkeys(("start", "end"), "datetime64[ms, UTC]")})
 
 
-def _held(report: Report, rule: AlertRule) -> tuple[Held, ...]:
+def _stretches(report: Report, rule: AlertRule) -> tuple[ConditionStretch, ...]:
     when = rule.when
     assert isinstance(when, Threshold)
-    return data.said_of(report, f"held {when}", lambda: held(report, when, report.reviewed_at))
+    return data.detail_of(report, f"held {when}", lambda: stretches_of(report, when, report.reviewed_at))
 
 
 def crossed_words(rules: Sequence[AlertRule], metric: str, spans: pd.DataFrame, part: Span | None, how: str) -> str:
@@ -265,7 +265,7 @@ def crossed_words(rules: Sequence[AlertRule], metric: str, spans: pd.DataFrame, 
 
     ``how``: in which way the chart shows it.
     """
-    said, shown = [], cut(spans, part)
+    said, shown = [], clipped(spans, part)
     for rule in _of_metric(rules, metric):
         label = _label(rule)
         names = list(dict.fromkeys(shown.loc[shown["name"] == label, "node"]))

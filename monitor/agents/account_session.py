@@ -75,7 +75,7 @@ class AccountSession:
         CannotDo where it would cost more than is left: half a review is none.
         """
 
-        def told(text: str) -> None:
+        def going_on(text: str) -> None:
             if given_up():
                 raise Gone
             say(text)
@@ -96,7 +96,7 @@ class AccountSession:
                 share = BudgetShare(self._spent)
                 try:
                     with counted(share):
-                        report = known.reviewer.review(now, told)
+                        report = known.reviewer.review(now, going_on)
                 except Gone:
                     # What it has read is not whole.
                     known.reviewer = None
