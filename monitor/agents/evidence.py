@@ -275,29 +275,29 @@ def _filter(find: str, node: str) -> Callable[[NumberedLine], bool]:
 
 
 def _page(
-    lines: Iterable[NumberedLine], place: _Position, wanted: Callable[[NumberedLine], bool], limit: int
+    lines: Iterable[NumberedLine], position: _Position, wanted: Callable[[NumberedLine], bool], limit: int
 ) -> tuple[list[NumberedLine], bool]:
     """(the lines, whether there are more in the direction that they go on)."""
-    most = limit + 1 if place.back else round(limit * BEFORE) if place.around else 0
+    most = limit + 1 if position.back else round(limit * BEFORE) if position.around else 0
     before: deque[NumberedLine] = deque(maxlen=most)
     rest = iter(lines)
-    begun = None if place.is_named or place.back else next(rest, None)
-    if place.is_named or place.back:
+    begun = None if position.is_named or position.back else next(rest, None)
+    if position.is_named or position.back:
         for line in rest:
-            if place.is_reached(line):
+            if position.is_reached(line):
                 begun = line
                 break
             if wanted(line):
                 before.append(line)
-        if begun is None and place.is_named:
+        if begun is None and position.is_named:
             raise BadCall(
-                "No line is at that time or later." if place.at else f"There is no line {place.id}.",
+                "No line is at that time or later." if position.at else f"There is no line {position.id}.",
                 "Take an id from an answer, or look for a text with find.",
             )
-    if place.back:
+    if position.back:
         return [*before][-limit:], len(before) > limit
     found = [*before]
-    if begun is not None and not place.behind and wanted(begun):
+    if begun is not None and not position.behind and wanted(begun):
         found.append(begun)
     for line in rest:
         if len(found) > limit:
@@ -389,30 +389,30 @@ def _timed_position(find: str, at: str, cursor: str) -> _TimedPosition:
     return _TimedPosition(onward=bool(find))
 
 
-def _request(place: _TimedPosition, node: str | None) -> LogRequest:
-    if place.ms is None:
-        return LogRequest(node, start=datetime.fromtimestamp(0, UTC)) if place.onward else LogRequest(node)
-    at = _at(place.ms)
-    if place.around:
+def _request(position: _TimedPosition, node: str | None) -> LogRequest:
+    if position.ms is None:
+        return LogRequest(node, start=datetime.fromtimestamp(0, UTC)) if position.onward else LogRequest(node)
+    at = _at(position.ms)
+    if position.around:
         return LogRequest(node, at=at)
-    return LogRequest(node, start=at) if place.onward else LogRequest(node, end=at + timedelta(milliseconds=1))
+    return LogRequest(node, start=at) if position.onward else LogRequest(node, end=at + timedelta(milliseconds=1))
 
 
-def _from(frame: pd.DataFrame, place: _TimedPosition) -> pd.DataFrame:
+def _from(frame: pd.DataFrame, position: _TimedPosition) -> pd.DataFrame:
     """Without the page before, up to its last line."""
-    if place.ms is None or place.digest is None:
+    if position.ms is None or position.digest is None:
         return frame
-    same = (frame["time"] == pd.Timestamp(place.ms, unit="ms", tz="UTC")) & (frame["digest"] == place.digest)
+    same = (frame["time"] == pd.Timestamp(position.ms, unit="ms", tz="UTC")) & (frame["digest"] == position.digest)
     if not same.any():
         return frame
     rows = same.to_numpy().nonzero()[0]
-    return frame.iloc[rows[-1] + 1 :] if place.onward else frame.iloc[: rows[0]]
+    return frame.iloc[rows[-1] + 1 :] if position.onward else frame.iloc[: rows[0]]
 
 
-def _following(kept: list[Fact], place: _TimedPosition, to_ms: int) -> str | None:
+def _following(kept: list[Fact], position: _TimedPosition, to_ms: int) -> str | None:
     if not kept:
-        return f"{_ONWARD_IN_TIME}{to_ms}" if place.onward else None
-    return f"{_ONWARD_IN_TIME}{kept[-1]['id']}" if place.onward else f"{_BACK_IN_TIME}{kept[0]['id']}"
+        return f"{_ONWARD_IN_TIME}{to_ms}" if position.onward else None
+    return f"{_ONWARD_IN_TIME}{kept[-1]['id']}" if position.onward else f"{_BACK_IN_TIME}{kept[0]['id']}"
 
 
 def _log_fact(row: object) -> Fact:

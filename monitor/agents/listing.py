@@ -120,24 +120,24 @@ def _reviewed(
     return told
 
 
-def _ordered(found: tuple[JobSummary, ...], told: dict[str, Report | TrainwatchError]) -> list[JobSummary]:
+def _ordered(found: tuple[JobSummary, ...], reviews: dict[str, Report | TrainwatchError]) -> list[JobSummary]:
     def rank(job: JobSummary) -> tuple[float, ...]:
-        report = told.get(job.name)
+        report = reviews.get(job.name)
         return urgency_key_of(job, report if isinstance(report, Report) else None)
 
-    return sorted(found, key=rank) if told else list(found)
+    return sorted(found, key=rank) if reviews else list(found)
 
 
-def _row(job: JobSummary, told: Report | TrainwatchError | None, session: AccountSession) -> JobRow:
+def _row(job: JobSummary, review: Report | TrainwatchError | None, session: AccountSession) -> JobRow:
     level: Level | None = None
     verdict = finding = saved = cost = None
-    if isinstance(told, Report):
-        judged = judge(told)
-        level, verdict = judged.level, quotes_of(told).marked(clipped(judged.headline, _LONGEST))
-        finding = told.warnings[0].id if told.warnings else None
-        saved, cost = stakes_usd(told), told.cost.usd
-    elif isinstance(told, TrainwatchError):
-        level, verdict = "unknown", f"Review failed: {inert(clipped(told.message, _LONGEST))}"
+    if isinstance(review, Report):
+        judged = judge(review)
+        level, verdict = judged.level, quotes_of(review).marked(clipped(judged.headline, _LONGEST))
+        finding = review.warnings[0].id if review.warnings else None
+        saved, cost = stakes_usd(review), review.cost.usd
+    elif isinstance(review, TrainwatchError):
+        level, verdict = "unknown", f"Review failed: {inert(clipped(review.message, _LONGEST))}"
     elif session.cache is not None and (
         kept := session.cache.verdicts.of(session.account().endpoint(), job.name, job.created)
     ):

@@ -83,8 +83,8 @@ def quote(text: str, longest: int = LONGEST) -> str:
 class Quotes:
     """What strangers say in one report, to be found again in our sentences."""
 
-    def __init__(self, said: Iterable[str]) -> None:
-        self._said = "\n".join(dict.fromkeys(_plain(text) for text in said if text))
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._said = "\n".join(dict.fromkeys(_plain(text) for text in texts if text))
 
     def marked(self, sentence: str) -> str:
         """Our sentence on one line, with what it repeats of theirs between the signs."""

@@ -247,21 +247,23 @@ def _seconds_left(start: pd.Timestamp, end: pd.Timestamp, explained: Sequence[tu
 LINES_STILL_S = 600.0
 
 
-def is_standstill(found: Silence, held: GpuPattern | None, last_line: datetime | None) -> bool:
+def is_standstill(found: Silence, pattern: GpuPattern | None, last_line: datetime | None) -> bool:
     """Whether a silence is too long and nothing speaks against a standstill: GPUs at work, or lines that still come.
 
     ``last_line`` is when any process last wrote anything. Lines do not help where GPUs have been flat since the last step for
     as long as a collective may take.
     """
-    if not found.too_long or at_work(held):
+    if not found.too_long or at_work(pattern):
         return False
-    flat = held is not None and held.pattern in {"waiting", "split", "flat", "idle"} and bool(held.changed)
+    flat = pattern is not None and pattern.pattern in {"waiting", "split", "flat", "idle"} and bool(pattern.changed)
     return not still_logs(found, last_line) or (flat and found.seconds > LINES_STILL_S)
 
 
-def at_work(held: GpuPattern | None) -> bool:
+def at_work(pattern: GpuPattern | None) -> bool:
     """Whether the GPUs are seen to work, or to do what they did while steps came."""
-    return held is not None and (held.pattern == "working" or (held.pattern == "flat" and held.changed is False))
+    return pattern is not None and (
+        pattern.pattern == "working" or (pattern.pattern == "flat" and pattern.changed is False)
+    )
 
 
 def still_logs(found: Silence, last_line: datetime | None) -> bool:

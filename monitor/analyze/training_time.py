@@ -259,22 +259,22 @@ def reports(
     )
 
 
-def training(run: Run, told: ReportColumns, start: int, end: int, tail: TrainingTail, restarts: Ints) -> TimePieces:
+def training(run: Run, reports: ReportColumns, start: int, end: int, tail: TrainingTail, restarts: Ints) -> TimePieces:
     """The pieces of one Training span, from ``start`` to ``end`` in milliseconds.
 
     ``restarts`` are the times of lines that tell of one: what was silent before is no initialization.
     """
-    first, last = np.searchsorted(told.at, start, "left"), np.searchsorted(told.at, end, "right")
-    if not len(told.at) or not run.logs.complete:
+    first, last = np.searchsorted(reports.at, start, "left"), np.searchsorted(reports.at, end, "right")
+    if not len(reports.at) or not run.logs.complete:
         return TimePieces.of([start, end], ["unknown"])
     if first == last:  # steps are seen in other spans: this one never came to one
         return TimePieces.of([start, end], ["initialization"])
-    at, gaps = told.at[first:last], np.diff(told.at[first:last], prepend=start)
-    lead = told.lead[first:last].copy()
-    names = np.where(told.lead_is_stall[first:last], CODES["stall"], CODES["slow-excess"]).astype(np.int8)
-    begins = told.again[first:last].copy()
+    at, gaps = reports.at[first:last], np.diff(reports.at[first:last], prepend=start)
+    lead = reports.lead[first:last].copy()
+    names = np.where(reports.lead_is_stall[first:last], CODES["stall"], CODES["slow-excess"]).astype(np.int8)
+    begins = reports.again[first:last].copy()
     begins[0] = True
-    lead[begins] = np.maximum(0, gaps[begins] - told.took[first:last][begins])
+    lead[begins] = np.maximum(0, gaps[begins] - reports.took[first:last][begins])
     names[begins] = CODES["initialization"]
     before = at - gaps
     edges = np.empty(2 * len(at) + 1, dtype=np.int64)
@@ -282,7 +282,7 @@ def training(run: Run, told: ReportColumns, start: int, end: int, tail: Training
     both = np.full(2 * len(at), CODES["productive"], dtype=np.int8)
     both[0::2] = names
     found = TimePieces.of(edges, both)
-    slow = np.minimum(told.slow[first:last], gaps - lead)
+    slow = np.minimum(reports.slow[first:last], gaps - lead)
     found = found.over(
         [(int(before[i] + lead[i]), int(before[i] + lead[i] + slow[i])) for i in np.flatnonzero(begins)],
         "slow-excess",
@@ -290,9 +290,9 @@ def training(run: Run, told: ReportColumns, start: int, end: int, tail: Training
     )
     for place in np.flatnonzero(begins[1:]) + 1:
         since = restarts[(restarts > before[place]) & (restarts <= before[place] + lead[place])]
-        if len(since) and since[0] - before[place] > told.limit_ms:
+        if len(since) and since[0] - before[place] > reports.limit_ms:
             found = found.over([(int(before[place]), int(since[0]))], "stall", {"initialization"})
-    return found.then(tail.pieces(int(at[-1]), end, told.limit_ms))
+    return found.then(tail.pieces(int(at[-1]), end, reports.limit_ms))
 
 
 def _restarts(

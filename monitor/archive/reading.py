@@ -243,13 +243,13 @@ class Archive:
             )
         return found[0]
 
-    def at(self, place: JobLocation) -> Manifest | None:
+    def at(self, location: JobLocation) -> Manifest | None:
         """The job in a place, None where none is there. NoData where it is damaged, or a later version wrote it."""
-        return self._manifest(place.run)
+        return self._manifest(location.run)
 
-    def row_at(self, place: JobLocation) -> Mapping[str, Any]:
+    def row_at(self, location: JobLocation) -> Mapping[str, Any]:
         """The row of a job as engines read it, for what is left when the rest is damaged; empty where it is, too."""
-        data = self.store.read(place.table("jobs"))
+        data = self.store.read(location.table("jobs"))
         try:
             (row,) = [] if data is None else to_frame(data).to_dict("records")
         except Exception:  # Arrow has many errors of its own for what is no Parquet

@@ -63,9 +63,9 @@ class WorkTimes:
     def __len__(self) -> int:
         return len(self.key)
 
-    def chosen(self, kept: NDArray[np.bool_]) -> WorkTimes:
+    def chosen(self, mask: NDArray[np.bool_]) -> WorkTimes:
         return WorkTimes(
-            self.names, self.node[kept], self.at_ms[kept], self.key[kept], self.step[kept], self.seconds[kept]
+            self.names, self.node[mask], self.at_ms[mask], self.key[mask], self.step[mask], self.seconds[mask]
         )
 
     def within(self, span: Span | None) -> WorkTimes:

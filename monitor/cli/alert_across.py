@@ -110,10 +110,10 @@ class AccountsWatcher:
             say(f"{len(judged)} of {len(jobs)} jobs judged")
         return judged, _missing(listed)
 
-    def record(self, sinks: RuleSinks, judged: Sequence[JobVerdicts]) -> list[Message]:
+    def record(self, sinks: RuleSinks, jobs: Sequence[JobVerdicts]) -> list[Message]:
         """Writes down what is new for the sinks; what is new to be printed comes back."""
         new: list[Message] = []
-        for one in judged:
+        for one in jobs:
             if one.report is not None:
                 settings = self.settings
                 at = one.report.reviewed_at
@@ -179,19 +179,19 @@ def _key(where: AccountRegion, job: JobSummary) -> _Key:
     return where, job.name, job.created
 
 
-def _document(judged: Sequence[JobVerdicts], missing: Sequence[Missing], now: datetime) -> dict[str, Any]:
+def _document(jobs_verdicts: Sequence[JobVerdicts], missing: Sequence[Missing], now: datetime) -> dict[str, Any]:
     jobs = [
         {"account": one.where.account.name, "region": one.where.region}
         | alert_document(one.name, one.verdicts, one.report.reviewed_at if one.report else now)
-        for one in judged
+        for one in jobs_verdicts
     ]
     return {"schema": 1, "evaluated_at": iso(now), "jobs": jobs, "not_read": missing_documents(missing)}
 
 
-def _print(judged: Sequence[JobVerdicts], answered: int, asked: int, paper: Paper) -> None:
+def _print(jobs: Sequence[JobVerdicts], answered: int, pairs: int, paper: Paper) -> None:
     """The jobs with something to say, those that fire first; the others are counted."""
-    loud = [one for one in judged if one.has("firing")]
-    unsure = [one for one in judged if one.has("no data") and one not in loud]
+    loud = [one for one in jobs if one.has("firing")]
+    unsure = [one for one in jobs if one.has("no data") and one not in loud]
     for one in (*loud, *unsure):
         at = one.report.reviewed_at if one.report else datetime.now(UTC)
         paper.print(Text(f"{one.where}", "dim"))
@@ -200,21 +200,21 @@ def _print(judged: Sequence[JobVerdicts], answered: int, asked: int, paper: Pape
             for why in dict.fromkeys(verdict.why for verdict in one.verdicts if verdict.why):
                 paper.print(Text(why, "yellow"))
         paper.print()
-    paper.print(f"{summary(judged, answered, asked)}.")
+    paper.print(f"{summary(jobs, answered, pairs)}.")
 
 
-def summary(judged: Sequence[JobVerdicts], answered: int, asked: int) -> str:
+def summary(jobs: Sequence[JobVerdicts], answered: int, pairs: int) -> str:
     """How many jobs were looked at where, and how many of them cross a threshold."""
-    loud = sum(one.has("firing") for one in judged)
-    unsure = sum(one.has("no data") and not one.has("firing") for one in judged)
-    quiet = len(judged) - loud - unsure
+    loud = sum(one.has("firing") for one in jobs)
+    unsure = sum(one.has("no data") and not one.has("firing") for one in jobs)
+    quiet = len(jobs) - loud - unsure
     crossed = "crosses a threshold" if loud == 1 else "cross a threshold"
     said = [f"{loud} {crossed}", f"{quiet} {'does' if quiet == 1 else 'do'} not"]
     if unsure:
         said.append(f"{unsure} could not be judged")
-    of = f"{answered} of {asked}" if answered < asked else f"{asked}"
-    jobs = count(len(judged), "job that runs or", "jobs that run or")
-    return f"{jobs} ended within the hour, in {of} accounts and regions: {', '.join(said)}"
+    of = f"{answered} of {pairs}" if answered < pairs else f"{pairs}"
+    looked_at = count(len(jobs), "job that runs or", "jobs that run or")
+    return f"{looked_at} ended within the hour, in {of} accounts and regions: {', '.join(said)}"
 
 
 Now = Callable[[], datetime]
@@ -291,7 +291,7 @@ def run_watch_across(
     return CROSSED if seen.fired else 0
 
 
-def _complain(seen: _Seen, sinks: RuleSinks, named: set[str], told: set[str]) -> None:
+def _complain(seen: _Seen, sinks: RuleSinks, named: set[str], known_troubles: set[str]) -> None:
     """What went wrong in this look, each once as long as it goes on."""
     missing = {f"{one.where}: {one.error}" for one in seen.missing}
     unknown = {f"{one.name} of {one.where}: {one.verdicts[0].why}" for one in seen.judged if one.report is None}
@@ -299,7 +299,7 @@ def _complain(seen: _Seen, sinks: RuleSinks, named: set[str], told: set[str]) ->
         to_stderr(sentence)
     named.intersection_update(missing | unknown)
     named |= missing | unknown
-    for sentence in sentences(sinks, seen.outcomes, told):
+    for sentence in sentences(sinks, seen.outcomes, known_troubles):
         to_stderr(sentence)
 
 

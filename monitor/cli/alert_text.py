@@ -128,20 +128,23 @@ _LISTED = 10
 RESEND = "alert --resend"
 
 
-def sentences(telling: RuleSinks, outcomes: Sequence[DeliveryResult], told: set[str]) -> Iterator[str]:
-    """All that went wrong with one delivery, for standard error. What is in ``told`` and goes on is not said again."""
-    told -= {key for key in told for outcome in outcomes if outcome.sent and key.startswith(outcome.sink.shown)}
-    told &= {telling.trouble, *(key for key in told for sink in telling.sinks if key.startswith(sink.shown))}
+def sentences(sinks: RuleSinks, outcomes: Sequence[DeliveryResult], reported: set[str]) -> Iterator[str]:
+    """All that went wrong with one delivery, for standard error. What is in ``reported`` and goes on is not printed again."""
+    reported -= {key for key in reported for outcome in outcomes if outcome.sent and key.startswith(outcome.sink.shown)}
+    reported &= {
+        sinks.trouble,
+        *(key for key in reported for sink in sinks.sinks if key.startswith(sink.shown)),
+    }
     for outcome in outcomes:
         yield from refusals(outcome)
         key = f"{outcome.sink.shown} {outcome.trouble or outcome.holder}"
-        if (outcome.trouble or (outcome.holder and outcome.waiting)) and key not in told:
-            told.add(key)
+        if (outcome.trouble or (outcome.holder and outcome.waiting)) and key not in reported:
+            reported.add(key)
             yield not_sent(outcome)
-    yield from telling.damage()
-    if telling.trouble and telling.trouble not in told:
-        told.add(telling.trouble)
-        yield telling.trouble
+    yield from sinks.damage()
+    if sinks.trouble and sinks.trouble not in reported:
+        reported.add(sinks.trouble)
+        yield sinks.trouble
 
 
 def not_sent(outcome: DeliveryResult) -> str:

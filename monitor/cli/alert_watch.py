@@ -51,7 +51,7 @@ class _Seen:
     messages: list[Message] = field(default_factory=list)
     outcomes: tuple[DeliveryResult, ...] = ()
     set_aside: tuple[SetAside, ...] = ()
-    told: set[str] = field(default_factory=set)
+    troubles: set[str] = field(default_factory=set)
     """Troubles of the sinks that go on."""
 
 
@@ -76,7 +76,7 @@ def run_watch(
                     if seen is not None:
                         show(partial(_drawn, seen, trouble))
                     continue
-                before = (seen.messages, seen.outcomes, seen.set_aside, seen.told) if seen else ()
+                before = (seen.messages, seen.outcomes, seen.set_aside, seen.troubles) if seen else ()
                 seen = _Seen(report, evaluate(report, rules, at), at, *before)
                 _report_news(sinks, AlertContext(report, at, check.public_url, cool_down_s), seen, show)
                 if trouble := check.publish(report, at):
@@ -131,7 +131,7 @@ def _report_news(sinks: RuleSinks, context: AlertContext, seen: _Seen, show: Sho
     for message in new:
         show(message)
     seen.outcomes, seen.set_aside = sinks.deliver(), sinks.set_aside()
-    for sentence in sentences(sinks, seen.outcomes, seen.told):
+    for sentence in sentences(sinks, seen.outcomes, seen.troubles):
         to_stderr(sentence)
     show(partial(_drawn, seen, ""))
 
@@ -144,9 +144,9 @@ def is_over(report: Report, now: datetime) -> bool:
     return not job.is_running and (job.ended is None or now - job.ended >= LEFT_OUT_AT_END)
 
 
-def _trouble(sentence: str, said: set[str]) -> None:
-    if sentence not in said:
-        said.add(sentence)
+def _trouble(sentence: str, known_troubles: set[str]) -> None:
+    if sentence not in known_troubles:
+        known_troubles.add(sentence)
         to_stderr(sentence)
 
 

@@ -84,7 +84,7 @@ def report_of(arguments: argparse.Namespace, window: DateWindow, now: datetime) 
     accounts, teams = split(arguments.account), split(arguments.team)
     only = Only(frozenset(accounts), frozenset(regions), frozenset(teams), owners_of(settings))
     with progress(arguments, "looking for new jobs in the archive") as say:
-        found = made(store, window, now, arguments.by, settings, only=only, keep=not arguments.no_cache, said=say)
+        found = made(store, window, now, arguments.by, settings, only=only, keep=not arguments.no_cache, progress=say)
     if not found.read.jobs:
         if arguments.archive:
             raise no_jobs(arguments.archive)

@@ -141,7 +141,7 @@ class Listed:
 
 
 def watch(
-    arguments: argparse.Namespace, look: Callable[[], Listed], sleep: Callable[[float], None] = time.sleep
+    arguments: argparse.Namespace, listed_now: Callable[[], Listed], sleep: Callable[[float], None] = time.sleep
 ) -> int:
     """Lists until Ctrl-C."""
     interval_s = max(SHORTEST_S, seconds_of("--interval", arguments.interval))
@@ -155,7 +155,7 @@ def watch(
     ):
         while True:
             try:
-                found = look()
+                found = listed_now()
                 troubles, is_new = found.troubles, True
             except TrainwatchError as error:
                 if found is None or isinstance(error, BadCall):

@@ -54,17 +54,17 @@ class _Query:
 class PriceList:
     """On-demand prices of training in USD. Safe to share between threads; ``clock`` is the tests' to replace.
 
-    ``kept`` is where answers outlive the process; None for nowhere.
+    ``file`` is where answers outlive the process; None for nowhere.
     """
 
     def __init__(
         self,
         clients: Clients,
-        kept: PriceFile | None = None,
+        file: PriceFile | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._clients = clients
-        self._kept = kept
+        self._kept = file
         self._clock = clock
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], PriceLookup] = {}
@@ -269,9 +269,9 @@ class PriceFile:
         """What still holds for a key; None where nothing does."""
         return self._read(now).get(key)
 
-    def store(self, key: str, looked: PriceLookup, now: datetime) -> None:
+    def store(self, key: str, lookup: PriceLookup, now: datetime) -> None:
         """Keeps it beside all else that still holds."""
-        rows = {name: _row(each) for name, each in {**self._read(now), key: looked}.items()}
+        rows = {name: _row(each) for name, each in {**self._read(now), key: lookup}.items()}
         with suppress(OSError):
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle, beside = tempfile.mkstemp(".part", dir=self._path.parent)

@@ -258,9 +258,9 @@ class _Phase:
 
     __slots__ = ("billed", "end", "name", "start")
 
-    def __init__(self, told: Mapping[str, Any]) -> None:
-        self.name, self.billed = str(told["name"]), bool(told["billed"])
-        self.start, self.end = datetime.fromisoformat(told["from"]), datetime.fromisoformat(told["to"])
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.name, self.billed = str(document["name"]), bool(document["billed"])
+        self.start, self.end = datetime.fromisoformat(document["from"]), datetime.fromisoformat(document["to"])
 
     @property
     def seconds(self) -> float:

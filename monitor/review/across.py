@@ -118,7 +118,7 @@ class Sweep:
         pairs: Sequence[AccountRegion],
         query: JobQuery,
         now: datetime,
-        said: Callable[[str], None] = lambda text: None,
+        progress: Callable[[str], None] = lambda text: None,
     ) -> Across:
         """The jobs of these pairs, each at most ``query.limit``. Raises nothing for a pair that fails."""
         todo = deque(pairs)
@@ -131,7 +131,7 @@ class Sweep:
                         return
                     where = todo.popleft()
                 self._one(where, query, now)
-                said(f"{len(pairs) - len(todo)} of {len(pairs)} accounts and regions asked")
+                progress(f"{len(pairs) - len(todo)} of {len(pairs)} accounts and regions asked")
 
         # Each worker takes the next pair: one that is slow to say that it is down keeps no other waiting.
         for worker in [begin(work) for _ in range(min(AT_ONCE, len(pairs)))]:

@@ -93,10 +93,10 @@ class Archiver:
         self._turns_lock = threading.Lock()
 
     def archive_all(
-        self, asked: Iterable[ArchiveRequest], now: Callable[[], datetime], said: Callable[[str, str], None]
+        self, requests: Iterable[ArchiveRequest], now: Callable[[], datetime], progress: Callable[[str, str], None]
     ) -> list[ArchivingResult]:
-        """One outcome for each, in their order; ``said`` is told (job, what is under way). Raises no TrainwatchError."""
-        todo = deque(enumerate(asked))
+        """One outcome for each, in their order; ``progress`` gets (job, what is under way). Raises no TrainwatchError."""
+        todo = deque(enumerate(requests))
         out: dict[int, ArchivingResult] = {}
         lock = threading.Lock()
 
@@ -106,37 +106,39 @@ class Archiver:
                     if not todo:
                         return
                     place, one = todo.popleft()
-                out[place] = self.archive(one, now(), partial(said, one.name))
-                said(one.name, out[place].state)
+                out[place] = self.archive(one, now(), partial(progress, one.name))
+                progress(one.name, out[place].state)
 
         for worker in [begin(work) for _ in range(min(AT_ONCE, len(todo)))]:
             worker.result()
         return [out[place] for place in sorted(out)]
 
-    def archive(self, asked: ArchiveRequest, now: datetime, progress: Progress = lambda text: None) -> ArchivingResult:
+    def archive(
+        self, request: ArchiveRequest, now: datetime, progress: Progress = lambda text: None
+    ) -> ArchivingResult:
         """Archives one job."""
-        hopeless = self._hopeless or self._refused.get(id(asked.source))
+        hopeless = self._hopeless or self._refused.get(id(request.source))
         if hopeless is not None:
-            return ArchivingResult(asked.name, "failed", why="not tried", error=hopeless)
+            return ArchivingResult(request.name, "failed", why="not tried", error=hopeless)
         try:
-            return self._archived(asked, now, progress)
+            return self._archived(request, now, progress)
         except NoCredentials as error:
-            self._refused[id(asked.source)] = error
-            return ArchivingResult(asked.name, "failed", error=error)
+            self._refused[id(request.source)] = error
+            return ArchivingResult(request.name, "failed", error=error)
         except TrainwatchError as error:
-            return ArchivingResult(asked.name, "failed", error=error)
+            return ArchivingResult(request.name, "failed", error=error)
         except Exception as error:  # a bug on one job must not cost the others of a night
-            return ArchivingResult(asked.name, "failed", error=fault(error, "Archiving"))
+            return ArchivingResult(request.name, "failed", error=fault(error, "Archiving"))
 
-    def _archived(self, asked: ArchiveRequest, now: datetime, progress: Progress) -> ArchivingResult:
+    def _archived(self, request: ArchiveRequest, now: datetime, progress: Progress) -> ArchivingResult:
         progress("checking what is archived")
-        job = asked.source.job(asked.name)
+        job = request.source.job(request.name)
         # Two of one name would each find nothing of the other there.
         with self._turn(location_of(job)):
-            return self._put(asked, job, now, progress)
+            return self._put(request, job, now, progress)
 
-    def _put(self, asked: ArchiveRequest, job: Job, now: datetime, progress: Progress) -> ArchivingResult:
-        source, name = asked.source, asked.name
+    def _put(self, request: ArchiveRequest, job: Job, now: datetime, progress: Progress) -> ArchivingResult:
+        source, name = request.source, request.name
         known, row, broken = self._known(location_of(job))
         self._refuse_another_log(source, name, known)
         if known is not None and self._stands(known, job, source):
@@ -165,31 +167,31 @@ class Archiver:
         masked = kept.masked if kept else _masked(report.job)
         self._refuse_another_log(source, name, self._known(location_of(job))[0])
         progress("writing")
-        labels = archived_labels(kept.row) if kept else self._labels(asked, job).or_else(archived_labels(row))
+        labels = archived_labels(kept.row) if kept else self._labels(request, job).or_else(archived_labels(row))
         made = self._write(report, masked, kept.reader if kept else None, begun, labels)
         open_gaps = [gap for gap in report.run.gaps if gap.transient and gap.what != "price"]
         return ArchivingResult(job.name, "archived", made, open_gaps[0].why if open_gaps else "", healed=broken)
 
     @contextmanager
-    def _turn(self, place: JobLocation) -> Iterator[None]:
+    def _turn(self, location: JobLocation) -> Iterator[None]:
         with self._turns_lock:
-            turn = self._turns.setdefault(place.run, threading.Lock())
+            turn = self._turns.setdefault(location.run, threading.Lock())
         with turn:
             yield
 
-    def _known(self, place: JobLocation) -> tuple[Manifest | None, Mapping[str, Any], tuple[str, ...]]:
+    def _known(self, location: JobLocation) -> tuple[Manifest | None, Mapping[str, Any], tuple[str, ...]]:
         """The job that stands in a place, its row, and which of its files are missing or damaged. Where that is its record,
         the table of jobs has the row."""
         known, there = None, False
         try:
-            known = self._archive.at(place)
+            known = self._archive.at(location)
         except NewerSchema:
             raise
         except NoData:
             there = True
         if known is not None:
             return known, known.row, self._archive.broken(known)
-        row = self._archive.row_at(place)
+        row = self._archive.row_at(location)
         return None, row, (_RECORD,) if there or row else ()
 
     def _refuse_another_log(self, source: Source, name: str, known: Manifest | None) -> None:
@@ -236,11 +238,11 @@ class Archiver:
             self._hopeless = error
             raise
 
-    def _labels(self, asked: ArchiveRequest, job: Job) -> Labels:
-        number = account_of(job.arn) or asked.owner
+    def _labels(self, request: ArchiveRequest, job: Job) -> Labels:
+        number = account_of(job.arn) or request.owner
         by_number = (each for each in self._settings.accounts if number and each.number == number)
-        tags = _tags(asked.source, job) if asked.tags is None else asked.tags
-        return labels_of(tags, asked.account or next(by_number, None), self._settings)
+        tags = _tags(request.source, job) if request.tags is None else request.tags
+        return labels_of(tags, request.account or next(by_number, None), self._settings)
 
     def _stands(self, known: Manifest, job: Job, source: Source) -> bool:
         """Whether to archive the job again would change nothing, if all of it is there."""

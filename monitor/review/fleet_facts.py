@@ -57,15 +57,15 @@ class Read:
 
 
 class FleetFacts:
-    """The facts of the jobs of one archive; ``kept`` is where they outlive the process, None for nowhere."""
+    """The facts of the jobs of one archive; ``store_of_facts`` is where they outlive the process, None for nowhere."""
 
-    def __init__(self, store: Store, kept: FactStore | None) -> None:
+    def __init__(self, store: Store, store_of_facts: FactStore | None) -> None:
         self._store = store
-        self._kept = kept
+        self._kept = store_of_facts
         self._here: dict[str, JobFacts] = {}
 
-    def update(self, said: Callable[[str], None] = lambda text: None) -> Read:
-        """Reads what is new; ``said`` is told how far it is."""
+    def update(self, progress: Callable[[str], None] = lambda text: None) -> Read:
+        """Reads what is new; ``progress`` gets how far it is, in words."""
         listed = self._store.listed(RUNS)
         known = self._kept.stamps() if self._kept is not None else {}
         fresh = {path: stamp for path, stamp in listed.items() if known.get(path) != stamp}
@@ -81,7 +81,7 @@ class FleetFacts:
             else:
                 self._here |= {each.key: each for each in facts}
             done += len(batch)
-            said(f"{done:,} of {len(fresh):,} new jobs of the archive read")
+            progress(f"{done:,} of {len(fresh):,} new jobs of the archive read")
         if self._kept is not None and (fresh or known.keys() - listed.keys()):
             self._kept.settle(listed)
         return Read(len(listed), len(fresh), tuple(unread))
@@ -184,11 +184,14 @@ def made(
     *,
     only: Only = Only(),
     keep: bool = True,
-    said: Callable[[str], None] = lambda text: None,
+    progress: Callable[[str], None] = lambda text: None,
 ) -> Made:
-    """``said`` is told how far the jobs are read. Errors of ``monitor.errors`` where the archive cannot be read."""
+    """The report, and what was read for it; ``progress`` gets how far that is.
+
+    Errors of ``monitor.errors`` where the archive cannot be read.
+    """
     facts = FleetFacts(store, fact_store(store.label) if keep else None)
-    read = facts.update(said)
+    read = facts.update(progress)
     first = min(window.before.start, window.start - BEFORE)
     # Recoveries come after a window's end, too.
     jobs = facts.load(first, max(window.end, now.date()))

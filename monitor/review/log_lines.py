@@ -248,9 +248,9 @@ def tail(frame: pd.DataFrame, first: tuple[int, int] | None) -> pd.DataFrame:
     return frame.iloc[-TAIL:]
 
 
-def key_of(frame: pd.DataFrame, place: int) -> tuple[int, int]:
+def key_of(frame: pd.DataFrame, row_number: int) -> tuple[int, int]:
     """What tells the line at a place from all others: its time in ms, and a digest."""
-    row = frame.iloc[place]
+    row = frame.iloc[row_number]
     return int(row["time"].value // 1_000_000), int(row["digest"])
 
 

@@ -155,7 +155,7 @@ class Night:
 def night(
     plan: NightlyPlan,
     now: Callable[[], datetime],
-    said: Callable[[str], None],
+    progress: Callable[[str], None],
     sleep: Callable[[float], None] = time.sleep,
 ) -> Night:
     """Does all of it; a step that fails does not keep the others from being done. CannotDo where another one is at work."""
@@ -169,10 +169,10 @@ def night(
             state = replace(state, reported_until=_first_week(begun))
             plan.folder.keep(state)
         plan.folder.write("begun", begun, {})
-        _step(out, "archiving", lambda: _archive(plan, out, now, said))
+        _step(out, "archiving", lambda: _archive(plan, out, now, progress))
         if plan.rules:
-            _step(out, "judging", lambda: _judge(plan, out, _since(plan, state.judged_until, begun), begun, said))
-        _step(out, "reporting", lambda: _report(plan, out, begun, said))
+            _step(out, "judging", lambda: _judge(plan, out, _since(plan, state.judged_until, begun), begun, progress))
+        _step(out, "reporting", lambda: _report(plan, out, begun, progress))
         if out.troubles:
             _step(
                 out,
@@ -206,7 +206,7 @@ def _first_week(now: datetime) -> date:
     return today - _WEEK if today == monday_of(today) else monday_of(today)
 
 
-def _archive(plan: NightlyPlan, out: Night, now: Callable[[], datetime], said: Callable[[str], None]) -> None:
+def _archive(plan: NightlyPlan, out: Night, now: Callable[[], datetime], progress: Callable[[str], None]) -> None:
     """What is new in each account and region; one that refuses is told, and looked at from where it was the next night."""
     begun, marks = now(), plan.folder.state().archived_until
     asked: dict[tuple[Where, str], ArchiveRequest] = {}
@@ -247,7 +247,7 @@ def _archive(plan: NightlyPlan, out: Night, now: Callable[[], datetime], said: C
     def told(job: str, text: str) -> None:
         nonlocal done
         done += text in STATES
-        said(f"{done:,} of {len(asked):,} jobs archived")
+        progress(f"{done:,} of {len(asked):,} jobs archived")
 
     outcomes = Archiver(plan.store, plan.settings).archive_all(asked.values(), now, told)
     out.archived = sum(each.state == "archived" for each in outcomes)
@@ -276,7 +276,7 @@ def _has(source: Source, arn: str) -> bool:
     return region_of(arn) == clients.region and clients.account_number() in {None, account_of(arn)}
 
 
-def _judge(plan: NightlyPlan, out: Night, since: datetime, now: datetime, said: Callable[[str], None]) -> None:
+def _judge(plan: NightlyPlan, out: Night, since: datetime, now: datetime, progress: Callable[[str], None]) -> None:
     """Each job that ended since the last night once, as it was when it was archived."""
     source, left = ArchiveSource(plan.store), len(out.troubles)
     sinks = RuleSinks(plan.rules, [sink.text for sink in plan.notify], plan.ledger)
@@ -289,7 +289,7 @@ def _judge(plan: NightlyPlan, out: Night, since: datetime, now: datetime, said: 
         mark = f"nightly {plan.store.label} {row['arn'] or row['job_name']} {row['created']}"
         if book.mark(mark) is not None:
             continue
-        said(f"judging {row['job_name']}")
+        progress(f"judging {row['job_name']}")
         try:
             report = Reviewer(source, row["arn"] or str(row["job_name"]), plan.settings).review(now)
             verdicts = evaluate(report, plan.rules, report.reviewed_at)
@@ -310,7 +310,7 @@ def _judge(plan: NightlyPlan, out: Night, since: datetime, now: datetime, said: 
     out.sent += sum(each.sent for each in sinks.deliver())
 
 
-def _report(plan: NightlyPlan, out: Night, now: datetime, said: Callable[[str], None]) -> None:
+def _report(plan: NightlyPlan, out: Night, now: datetime, progress: Callable[[str], None]) -> None:
     """The weeks that are over and not reported; the facts are brought up to date each night, so that Mondays are quick."""
     state = plan.folder.state()
     monday = monday_of(now.astimezone(UTC).date())
@@ -319,7 +319,7 @@ def _report(plan: NightlyPlan, out: Night, now: datetime, said: Callable[[str], 
     while True:
         due = start < monday
         window = DateWindow(start, start + _WEEK) if due else DateWindow(monday, monday + _WEEK)
-        found = made(plan.store, window, now, plan.by, plan.settings, said=said)
+        found = made(plan.store, window, now, plan.by, plan.settings, progress=progress)
         out.troubles += [f"reading: {trouble}" for trouble in found.read.unread]
         if not due:
             break
@@ -431,9 +431,9 @@ class NightlyFolder:
             return None
         return str(last["at"]) if last is not None and last.get("event") == "begun" else None
 
-    def write(self, event: str, at: datetime, told: Mapping[str, Any]) -> None:
+    def write(self, event: str, at: datetime, details: Mapping[str, Any]) -> None:
         """A line of the log, in one write."""
-        line = json.dumps({"at": at.isoformat(), "event": event, "archive": self._name, "pid": os.getpid(), **told})
+        line = json.dumps({"at": at.isoformat(), "event": event, "archive": self._name, "pid": os.getpid(), **details})
         with self._telling():
             self._make_room()
             handle = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

@@ -140,7 +140,7 @@ def figures(
     )
 
 
-def csv_rows(rows: Sequence[LocatedJob], kept: Sequence[CachedVerdict | None], now: datetime) -> pd.DataFrame:
+def csv_rows(rows: Sequence[LocatedJob], verdicts: Sequence[CachedVerdict | None], now: datetime) -> pd.DataFrame:
     """The table for a spreadsheet."""
     return pd.DataFrame(
         [
@@ -156,7 +156,7 @@ def csv_rows(rows: Sequence[LocatedJob], kept: Sequence[CachedVerdict | None], n
                 "nodes": row.job.instance_count,
                 "team": _team(row),
             }
-            for row, one in zip(rows, kept, strict=True)
+            for row, one in zip(rows, verdicts, strict=True)
         ]
     )
 
@@ -246,16 +246,18 @@ def _show_more(limit: int) -> None:
     st.session_state[_MORE] = limit + data.JOBS_LIMIT
 
 
-def _show_table(rows: Sequence[LocatedJob], kept: Sequence[CachedVerdict | None], zone: tzinfo, now: datetime) -> None:
+def _show_table(
+    rows: Sequence[LocatedJob], verdicts: Sequence[CachedVerdict | None], zone: tzinfo, now: datetime
+) -> None:
     by_key = {_key(row): row for row in rows}
     # Of jobs that nobody reviewed on this machine two columns would be empty.
-    places = [place for place, column in enumerate(_COLUMNS) if any(kept) or column.name not in _OF_REVIEWS]
+    places = [place for place, column in enumerate(_COLUMNS) if any(verdicts) or column.name not in _OF_REVIEWS]
     show_grid(
         _TABLE,
         [_COLUMNS[place] for place in places],
         [
             GridRow(_key(row), [_cells(row, one, zone, now)[place] for place in places], f"job?{urlencode(link(row))}")
-            for row, one in zip(rows, kept, strict=True)
+            for row, one in zip(rows, verdicts, strict=True)
         ],
         alt="Training jobs of all accounts. Arrow keys move, Enter opens a job.",
         height_px=_HEIGHT_PX,
@@ -267,16 +269,16 @@ def _key(row: LocatedJob) -> str:
     return f"{row.where.account.name}/{row.where.region}/{row.job.name}"
 
 
-def _cells(row: LocatedJob, kept: CachedVerdict | None, zone: tzinfo, now: datetime) -> tuple[Any, ...]:
+def _cells(row: LocatedJob, verdict: CachedVerdict | None, zone: tzinfo, now: datetime) -> tuple[Any, ...]:
     job, started = row.job, row.job.started or row.job.created
-    look = LOOKS.get(kept.level) if kept else None  # type: ignore[call-overload]
+    look = LOOKS.get(verdict.level) if verdict else None  # type: ignore[call-overload]
     return (
         job.name,
         row.where.account.name,
         row.where.region,
         status_word(job.status),
         (look.word, look.colour) if look else "",
-        kept.headline if kept else "",
+        verdict.headline if verdict else "",
         f"{started.astimezone(zone):%d %b, %H:%M}".lstrip("0") if started else None,
         None if (ran_s := _ran_s(row, now)) is None else duration(ran_s),
         instances_words(job.instance_count, job.instance_type),

@@ -90,7 +90,7 @@ def show_grid(
     about: str = "",
     sorts: Callable[[str], None] | None = None,
     sorted_by: Sorted | None = None,
-    looked_at: str | None = None,
+    current: str | None = None,
     ends_in_view: bool = False,
     tight: bool = False,
 ) -> None:
@@ -124,7 +124,7 @@ def show_grid(
             "about": about,
             "sorts": sorts is not None,
             "sorted": sorted_by,
-            "looked_at": looked_at,
+            "looked_at": current,
             "ends_in_view": ends_in_view,
             "tight": tight,
         },

@@ -310,9 +310,9 @@ def _read(report: Report) -> _Read:
     return _Read(report, book, stable_steps(book))
 
 
-def letter(place: int) -> str:
+def letter(number: int) -> str:
     """How the jobs of a comparison are called: A, B, C, …"""
-    return chr(ord("A") + place) if place < 26 else f"job {place + 1}"
+    return chr(ord("A") + number) if number < 26 else f"job {number + 1}"
 
 
 def is_same(a: Report, b: Report) -> bool:

@@ -74,9 +74,9 @@ def measures(figures: Sequence[Figures]) -> list[ChartedFigure]:
     return [row for row in rows if any(value is not None for value in row.values)]
 
 
-def heading(comparison: Comparison, place: int) -> str:
+def heading(comparison: Comparison, number: int) -> str:
     """``A  gpt-run-1``."""
-    return f"{letter(place)}  {comparison.jobs[place].name}"
+    return f"{letter(number)}  {comparison.jobs[number].name}"
 
 
 def _value(value: Any) -> str:

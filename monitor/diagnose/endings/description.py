@@ -32,7 +32,7 @@ def who(first: Cascade | None, unknown: str = "A process") -> str:
     return " on ".join(part for part in (rank, first.node) if part)
 
 
-def place_words(first: Cascade | None) -> str:
+def where_words(first: Cascade | None) -> str:
     """``on algo-2, rank 14`` for a title; empty where nothing is known."""
     if first is None or (first.rank is None and not first.node):
         return ""

@@ -73,7 +73,7 @@ def lost_loss(case: Case, ending: Ending | None) -> Finding | None:
             f"{ended.opening(case, ending, 'exited because the loss was NaN or infinite')}{ended.line_sentence(ending)}"
         )
         at, evidence = ending.at, ended.shown(case, ending)
-        title = f"Loss is NaN{ended.place_words(ending.first)}"
+        title = f"Loss is NaN{ended.where_words(ending.first)}"
     else:
         at = found.start
         rank = "" if found.rank is None else f", as reported by rank {found.rank}"
@@ -134,7 +134,7 @@ def _program(case: Case, ending: Ending, id: str, title: str, opening: str, step
         id,
         "critical",
         ending.confidence,
-        f"{title}{f': {name}' if name else ''}{ended.place_words(ending.first)}"[:_LONGEST_TITLE],
+        f"{title}{f': {name}' if name else ''}{ended.where_words(ending.first)}"[:_LONGEST_TITLE],
         f"{opening}{ended.doubt(ending)}{ended.rest(case, ending)}",
         ended.shown(case, ending),
         Recommendation(step, source=ended.SOURCE),
@@ -254,7 +254,7 @@ def collective_timeout(case: Case, ending: Ending) -> Finding:
         "nccl-timeout",
         "critical",
         ending.confidence,
-        f"Collective timed out{f' after {duration(silence_s)}' if silence_s else ''}{ended.place_words(first)}"[:79],
+        f"Collective timed out{f' after {duration(silence_s)}' if silence_s else ''}{ended.where_words(first)}"[:79],
         f"{who} {what}{ended.when(case, ending)} "
         f"({ended.line_words(first) or 'by FailureReason'}).{silence}{others}{joined}{suspects} Which rank was "
         "missing is not confirmed: the rank that reports first is only the first to time "

@@ -353,5 +353,9 @@ def _sums(case: Case, one: InUse) -> tuple[Evidence, ...]:
     )
 
 
-def _evidence(told: Processes | None) -> tuple[Evidence, ...]:
-    return () if told is None else (Evidence("processes on each host", float(told.each), told.said_by, line=told.line),)
+def _evidence(facts: Processes | None) -> tuple[Evidence, ...]:
+    return (
+        ()
+        if facts is None
+        else (Evidence("processes on each host", float(facts.each), facts.said_by, line=facts.line),)
+    )

@@ -345,9 +345,9 @@ def newest(found: Iterable[Description]) -> dict[str, tuple[Description, ...]]:
     return by_name
 
 
-def answer_of(told: Mapping[str, Any]) -> dict[str, Any]:
+def answer_of(description: Mapping[str, Any]) -> dict[str, Any]:
     """As boto3 would give it: times are aware."""
-    return {name: _timed(name, value) for name, value in told.items()}
+    return {name: _timed(name, value) for name, value in description.items()}
 
 
 def moment(value: Any) -> datetime | None:

@@ -162,10 +162,10 @@ def show_answer(comparison: Comparison) -> None:
             st.markdown(f":{colour}-badge[{icon} {letter(place)}] **{plain(title)}.** {plain(body)}")
 
 
-def verdict_texts(comparison: Comparison, place: int) -> tuple[str, str]:
+def verdict_texts(comparison: Comparison, number: int) -> tuple[str, str]:
     """The verdict on one job in a few words, and what stands behind it."""
-    result, name = comparison.against[place - 1], letter(place)
-    first, other = comparison.figures[0], comparison.figures[place]
+    result, name = comparison.against[number - 1], letter(number)
+    first, other = comparison.figures[0], comparison.figures[number]
     found = headline(result, name, (first.step_s, other.step_s))
     parts = [found.body]
     if not result.is_of_one_job:

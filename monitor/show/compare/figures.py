@@ -162,11 +162,11 @@ def figures_words(found: list[ChartedFigure], letters: list[str]) -> str:
     )
 
 
-def alt_of(comparison: Comparison, title: str, said: str) -> str:
+def alt_of(comparison: Comparison, title: str, sentence: str) -> str:
     """The accessible name of a chart: of a running job without figures, since a name that changes draws the chart anew."""
     if any(job.is_running for job in comparison.jobs):
         return f"{title}; the figures are in the sentence above it"
-    return f"{title}: {said}"
+    return f"{title}: {sentence}"
 
 
 def _row(each: ChartedFigure) -> FigureRow:

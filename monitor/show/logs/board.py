@@ -60,7 +60,7 @@ def show_table(
         alt=f"{len(shown):,} log lines by time. Arrow keys move, Enter shows a line whole.",
         height_px=TABLE_PX if chosen is None else _BESIDE_PX,
         opened=opened,
-        looked_at=looked_at,
+        current=looked_at,
         ends_in_view=tail and chosen is None,
         tight=True,
     )

@@ -101,26 +101,26 @@ def _to_fit(found: Plan) -> None:
     )
 
 
-def planned(report: Report | None, asked: PlanRequest) -> Plan:
+def planned(report: Report | None, request: PlanRequest) -> Plan:
     advised = None if report is None else advice_of(report)
     ran = report is not None and report.steps is not None
-    return plan(start_setup(report, asked), asked.changes, advised, ran, asked.knob)
+    return plan(start_setup(report, request), request.changes, advised, ran, request.knob)
 
 
-def pruned(report: Report | None, asked: PlanRequest) -> PlanRequest:
+def pruned(report: Report | None, request: PlanRequest) -> PlanRequest:
     """What is asked without changes to what is so already."""
-    start = start_setup(report, asked)
-    changes = {name: value for name, value in asked.changes.items() if not _is_so(start, name, value)}
-    return replace(asked, changes=changes)
+    start = start_setup(report, request)
+    changes = {name: value for name, value in request.changes.items() if not _is_so(start, name, value)}
+    return replace(request, changes=changes)
 
 
-def start_setup(report: Report | None, asked: PlanRequest) -> Setup:
+def start_setup(report: Report | None, request: PlanRequest) -> Setup:
     """Where the plan starts: a job, a preset or nothing, with what is stated of it."""
     if report is None:
-        return start_from(asked.stated, preset(asked.source), asked.framework)
-    found = start_of(report, asked.stated)
-    if found.framework is None and asked.framework is not None:
-        found = changed(replace(found, framework=asked.framework), {})
+        return start_from(request.stated, preset(request.source), request.framework)
+    found = start_of(report, request.stated)
+    if found.framework is None and request.framework is not None:
+        found = changed(replace(found, framework=request.framework), {})
     return found
 
 
@@ -129,9 +129,9 @@ def _is_so(start: Setup, name: str, value: Any) -> bool:
     return known is not None and (known.value == value or str(known.value).lower() == str(value).lower())
 
 
-def _banner(said: PlanSummary) -> None:
-    title, body = plain(said.title), plain(said.body)
-    match said.level:
+def _banner(summary: PlanSummary) -> None:
+    title, body = plain(summary.title), plain(summary.body)
+    match summary.level:
         case "error":
             st.error(body, title=title, icon=":material/block:")
         case "warning":
@@ -178,21 +178,21 @@ def _undo() -> None:
     plan_address.choose(replace(plan_address.current(), changes={}))
 
 
-def _start(found: Plan, asked: PlanRequest, report: Report | None) -> None:
+def _start(found: Plan, request: PlanRequest, report: Report | None) -> None:
     """What the plan starts from; open where there is nothing yet."""
     start = found.start
     with st.expander(
         plain(f"Starting point: {start_words(start)}"),
         icon=":material/edit:",
-        expanded=asked.source == NOTHING,
-        key=f"plan-start-{asked.source}",
+        expanded=request.source == NOTHING,
+        key=f"plan-start-{request.source}",
     ):
-        if asked.source == NOTHING or (report is not None and _framework_of(report) is None):
+        if request.source == NOTHING or (report is not None and _framework_of(report) is None):
             _framework(start)
         for title, names in (("Model", MODEL), ("Cluster and measurements", CLUSTER), ("Configuration", knobs(start))):
             st.markdown(f"**{title}**")
             shown = [name for name in names if title != "Configuration" or name not in CLUSTER]
-            show_inputs("set", shown, start, asked.stated)
+            show_inputs("set", shown, start, request.stated)
 
 
 def _framework_of(report: Report) -> str | None:

@@ -134,9 +134,9 @@ def current() -> PlanRequest:
     return cast(PlanRequest, st.session_state[_ASKED])
 
 
-def choose(asked: PlanRequest) -> None:
+def choose(request: PlanRequest) -> None:
     """Another plan from now on."""
-    st.session_state[_ASKED] = asked
+    st.session_state[_ASKED] = request
 
 
 def write() -> None:
@@ -385,9 +385,9 @@ _NAMES = {
 }
 
 
-def show_source(account: data.AccountChoice, asked: PlanRequest) -> str | None:
+def show_source(account: data.AccountChoice, request: PlanRequest) -> str | None:
     """The choice in one row; gives the name of the job, where it is one and one is chosen."""
-    st.session_state["plan-source"] = asked.source
+    st.session_state["plan-source"] = request.source
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("Start from", width="content")
         st.segmented_control(
@@ -399,17 +399,17 @@ def show_source(account: data.AccountChoice, asked: PlanRequest) -> str | None:
             label_visibility="collapsed",
             on_change=calm("Choosing the starting point", _moved_start),
         )
-        if asked.source != JOB:
-            source = next((each.source for each in PRESETS if each.name == asked.source), "")
+        if request.source != JOB:
+            source = next((each.source for each in PRESETS if each.name == request.source), "")
             st.caption(source or "Enter the model's shape and the cluster; nothing is read from AWS.", width="stretch")
             return None
         # As wide as a name: on a narrow window it goes into a row of its own.
-        choose_job(account, "plan-job", asked.job, _take, width=480)
-        if asked.job is not None:
-            show_link(JOB_PAGE, "Open the job", address.to(job=asked.job))
-    if asked.job is None:
+        choose_job(account, "plan-job", request.job, _take, width=480)
+        if request.job is not None:
+            show_link(JOB_PAGE, "Open the job", address.to(job=request.job))
+    if request.job is None:
         show_newest(account, "plan-newest", _take)
-    return asked.job
+    return request.job
 
 
 def _take(name: str | None) -> None:
