@@ -1,4 +1,4 @@
-"""What becomes of an error of this program itself? Its traceback goes to a file, and the user is told what failed and where
+"""What becomes of an error of this program itself. Its traceback goes to a file, and the user is told what failed and where
 to read why.
 
 The file is ``$XDG_STATE_HOME/trainwatch/trainwatch.log`` (``~/.local/state`` otherwise) or, where that cannot be written,

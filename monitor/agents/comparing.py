@@ -1,4 +1,4 @@
-"""``compare``: which of some jobs takes less time for the same work, how sure is that, and what differs?"""
+"""``compare``: which of some jobs takes less time for the same work, how sure that is, and what differs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``jobs``: which jobs are there, and which needs somebody first?"""
+"""``jobs``: which jobs there are, and which needs somebody first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``plan``: what would another model-parallel configuration do to step time and memory, and does the library take it?"""
+"""``plan``: what another model-parallel configuration would do to step time and memory, and whether the library takes it."""
 
 from __future__ import annotations
 

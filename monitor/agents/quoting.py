@@ -1,4 +1,4 @@
-"""Which words are ours, and which does a stranger say? Text from logs and from AWS stands between ⟦ and ⟧, and nothing else.
+"""Which words are ours, and which a stranger says. Text from logs and from AWS stands between ⟦ and ⟧, and nothing else.
 How long is an answer for a model, and what of it fits? Whole items are left out, and what is left out is said.
 
 A log line is written by whoever runs in the job, and an agent reads it. Both signs are taken out of whatever is quoted, so

@@ -1,4 +1,4 @@
-"""``review``: what is wrong with one job, how sure is that, what to do, and what would it gain?"""
+"""``review``: what is wrong with one job, how sure that is, what to do, and what it would gain."""
 
 from __future__ import annotations
 

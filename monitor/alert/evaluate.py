@@ -1,4 +1,4 @@
-"""Does a job cross its thresholds, where, since when? Pure: a report and a moment in, a verdict a rule out; for drawing,
+"""Whether a job crosses its thresholds, where, since when. Pure: a report and a moment in, a verdict a rule out; for drawing,
 the spans in which a condition held.
 
 A finding that was not reported counts as absent only if the data it needs could be read.

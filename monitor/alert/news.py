@@ -1,4 +1,4 @@
-"""What is there to report that has not been reported yet? A look at a job is compared with the ledger: new alerts,
+"""What there is to report that has not been reported yet. A look at a job is compared with the ledger: new alerts,
 and their ends."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Is one job faster than another, by how much, and how sure is that? Two runs' step times go in, an interval comes out.
+"""Whether one job is faster than another, by how much, and how sure that is. Two runs' step times go in, an interval comes out.
 
 The interval is that of the ratio of the medians, 95 %, symmetric in the logarithm, so that two jobs that change places have
 each other's inverse. In it is what a block bootstrap says of each run (``median_error``) and what two runs of one

@@ -1,4 +1,4 @@
-"""What ended a job, and what began that end? One answer, from SageMaker's word, the errors of all streams and the metrics.
+"""What ended a job, and what began that end. One answer, from SageMaker's word, the errors of all streams and the metrics.
 
 A cause is named only where it is confirmed; else ``id`` is empty, and what there is to see is kept for the reader.
 """

@@ -1,4 +1,4 @@
-"""How did the training progress? One row per report of the process that logs the most, with what happened before it; and the
+"""The progress of the training. One row per report of the process that logs the most, with what happened before it; and the
 loss: how it develops, and whether it became NaN or infinite.
 
 The clock is one writer's: hosts differ by seconds, and lines of several come late in different ways.

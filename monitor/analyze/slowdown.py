@@ -1,4 +1,4 @@
-"""Have the steps become slower for good, and since when? Legitimate reasons for slower steps are excluded.
+"""Whether the steps have become slower for good, and since when. Legitimate reasons for slower steps are excluded.
 
 Legitimate: a step that does more work (times are compared for equal work, where a throughput tells it), another run
 in the same log, another number of processes.

@@ -1,4 +1,4 @@
-"""What happened when, and on which node? A lane a node with its marks, the course of the job above them.
+"""What happened when, and on which node. A lane a node with its marks, the course of the job above them.
 
 Only as many lanes and marks as can be told apart: marks of one kind that fall together are one, with their number, and
 nodes of which nothing but the usual is known stand aside where there are many.

@@ -1,4 +1,4 @@
-"""Which jobs does an archive contain, and what was read of one of them? What makes a job archived is a JSON file with all that
+"""The jobs that an archive contains, and what was read of one of them. What makes a job archived is a JSON file with all that
 the tables cannot hold, and a checksum of each of them; frozen values become JSON, and come back by their types.
 
 It is written last and holds a checksum of itself, so a job whose archive was interrupted, cut or changed is told from a

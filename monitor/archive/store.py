@@ -1,4 +1,4 @@
-"""What must a place be able to do to store an archive, and which one does a user mean by ``archive:PATH``?
+"""What a place must be able to do to store an archive, and which one a user means by ``archive:PATH``.
 
 PATH is an archive's root where a job stands in it alone; else its last part is the job and the rest the root. A name
 without a slash is a job in the user's own archive, unless it is the folder of an archive; any file of a job will do, too.

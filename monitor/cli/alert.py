@@ -1,4 +1,4 @@
-"""``alert``: does a job cross its thresholds? Exit code 0 no, 1 yes, 3 where that could not be determined. ``--backtest``: what
+"""``alert``: the thresholds that a job crosses. Exit code 0 no, 1 yes, 3 where that could not be determined. ``--backtest``: what
 the rules would have said over past jobs, when, how long before the end, for how much."""
 
 from __future__ import annotations

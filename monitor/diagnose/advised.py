@@ -1,4 +1,4 @@
-"""How is advice worded? A finding from a predicted outcome: what to set, in the terms of the reader's framework, what it gains,
+"""The wording of advice. A finding from a predicted outcome: what to set, in the terms of the reader's framework, what it gains,
 what it costs, what is not known."""
 
 from __future__ import annotations

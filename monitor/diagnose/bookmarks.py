@@ -1,4 +1,4 @@
-"""Where in a log are a report's findings and phases? Places to jump to, and marks beside lines."""
+"""Where in a log a report's findings and phases are. Places to jump to, and marks beside lines."""
 
 from __future__ import annotations
 

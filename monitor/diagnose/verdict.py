@@ -1,4 +1,4 @@
-"""What is the answer in one sentence? A report goes in; a level, a headline and what to do come out.
+"""The verdict: the answer in one sentence. A report goes in; a level, a headline and what to do come out.
 
 "Healthy" needs two things: no warning, and data to judge by. A job that failed for a reason no rule knows is not healthy.
 Which of many jobs needs somebody first is one order for the page of jobs, the terminal and the tools of agents.

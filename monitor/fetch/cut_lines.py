@@ -1,4 +1,4 @@
-"""Which lines are the rest of the line before, and whose are they?
+"""Which lines are the rest of the line before, and whose they are.
 
 The SageMaker toolkit reads what mpirun prints in chunks of 64 KB, and CloudWatch takes events of 256 KB (today 1 MB):
 a line that does not fit goes on in the next one, which has no tag. Read alone, the first part may end in half a number.

@@ -1,4 +1,4 @@
-"""Which training jobs are there, and what is known of one of them? Answers of DescribeTrainingJob in this program's words, and
+"""The training jobs that there are, and what is known of one of them. Answers of DescribeTrainingJob in this program's words, and
 Search: instances, starts and tags of a hundred jobs a call, if it is allowed.
 
 Search is not in every policy. Where it is refused ListTrainingJobs answers, which knows neither instances nor tags.

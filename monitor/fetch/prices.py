@@ -1,4 +1,4 @@
-"""What does AWS charge for an hour of training on an instance type? Its public price list is queried in the background.
+"""What AWS charges for an hour of training on an instance type. Its public price list is queried in the background.
 
 A price is certain or unknown: where rows differ there is none. And it is never worth waiting for: one attempt, a few seconds
 at most, and what did not answer is left alone for a while.

@@ -1,4 +1,4 @@
-"""What does a fleet's report need of one job? Made once, from its row and its report in an archive, and small: whose it is, and
+"""What a fleet's report needs of one job. Made once, from its row and its report in an archive, and small: whose it is, and
 which of six uses each paid GPU-hour had.
 
 The seconds come from the buckets of a job's review, which sum to its bill, so the uses do, too.

@@ -1,4 +1,4 @@
-"""Where did the GPU-hours of a fleet go? The report of a window as one frozen value: figures, no words; rates of few events with
+"""Where the GPU-hours of a fleet went. The report of a window as one frozen value: figures, no words; rates of few events with
 intervals, so that nobody acts on chance."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which time is a report about? Whole days in UTC, weeks from Monday to Monday (ISO 8601); spans are cut at midnight."""
+"""The time that a report is about. Whole days in UTC, weeks from Monday to Monday (ISO 8601); spans are cut at midnight."""
 
 from __future__ import annotations
 

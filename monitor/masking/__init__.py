@@ -1,4 +1,4 @@
-"""What must not be shown? Secrets, recognized by their names, by their format, and by being a value that the job
+"""What must not be shown. Secrets, recognized by their names, by their format, and by being a value that the job
 itself stores under a secret name. One list of names serves settings, command lines, JSON, headers and addresses
 alike.
 

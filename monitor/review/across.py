@@ -1,4 +1,4 @@
-"""Which jobs do many accounts and regions have together? Each pair is asked by itself; one that fails is named and hides
+"""The jobs that many accounts and regions have together. Each pair is asked by itself; one that fails is named and hides
 nothing else.
 
 The first look lists every pair; a later one asks each only for what has changed since, one call a pair however many jobs

@@ -1,4 +1,4 @@
-"""Exported logs into an archive: which jobs do the objects hold, and what became of each?
+"""Exported logs into an archive: which jobs the objects hold, and what became of each.
 
 Jobs are partitions. An object of an export is of one job by its name; the records of a subscription are sorted by job first.
 Each job that changed is reviewed once, by whichever worker takes it; a record in the archive notes what it was read from, so a

@@ -1,4 +1,4 @@
-"""What does a stretch of a log say, line by line? Who wrote it, at which level, what was recognized; without its secrets. Of many
+"""A stretch of a log, line by line. Who wrote it, at which level, what was recognized; without its secrets. Of many
 lines that match, those nearest to the place being looked at; what somebody looks at is read in the background."""
 
 from __future__ import annotations

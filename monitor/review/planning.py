@@ -1,4 +1,4 @@
-"""What would a change of a setup do? One value with everything that is said about it, for the command line and for
+"""What a change of a setup would do. One value with everything that is said about it, for the command line and for
 the page, and as the document that ``plan --format json`` prints. The form of that is a contract with users.
 
 A start is made by ``start_of`` (a reviewed job) or ``start_from`` (values, a preset); ``plan`` asks what a change of it

@@ -1,4 +1,4 @@
-"""How does a chart get onto a page? Built once per report, described for those who cannot see it, steady while a viewer zooms,
+"""How a chart gets onto a page. Built once per report, described for those who cannot see it, steady while a viewer zooms,
 and with its figures as a CSV file."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which job? The input for it on all pages about one job: its name, a part of it, or one of the newest.
+"""The choice of a job. The input for it on all pages about one job: its name, a part of it, or one of the newest.
 
 For a name that no job has: the jobs whose names contain it, a click away.
 """

@@ -1,4 +1,4 @@
-"""Which figures are shown side by side, and how is each written? The same rows for a terminal, a page and Markdown.
+"""The figures that are shown side by side, and how each is written. The same rows for a terminal, a page and Markdown.
 
 Of what cannot be compared, a sentence says why, for each figure that one of the jobs does not have.
 """

@@ -1,4 +1,4 @@
-"""How is the result of a comparison worded? The verdict in one sentence, why there is none, and what was predicted."""
+"""The wording of a comparison's result. The verdict in one sentence, why there is none, and what was predicted."""
 
 from __future__ import annotations
 

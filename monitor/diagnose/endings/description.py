@@ -1,4 +1,4 @@
-"""How is a job's end described, and a standstill? Where, when, after what, what followed, and the lines that show it; what the
+"""How a job's end or standstill is described. Where, when, after what, what followed, and the lines that show it; what the
 GPUs do meanwhile, who stopped first, where to restart from."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How is an end described that the program came to by itself?
+"""The description of an end that the program came to by itself.
 
 By an exception about data or one of its own, a loss that is not a number, a missing permission (with the statement that would
 have prevented it), or a collective operation in which ranks waited until its timeout.

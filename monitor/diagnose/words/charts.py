@@ -1,4 +1,4 @@
-"""What does a chart show, in one sentence above it? For all of a job, or for the part that is shown."""
+"""What a chart shows, in one sentence above it. For all of a job, or for the part that is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How busy were a job's hosts? CloudWatch's five system metrics of each node, as host sums; of running jobs a glance at the last
+"""How busy a job's hosts were. CloudWatch's five system metrics of each node, as host sums; of running jobs a glance at the last
 hours; GetMetricData in calls of the right size, all pages, merged by query."""
 
 from __future__ import annotations

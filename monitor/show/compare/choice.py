@@ -1,4 +1,4 @@
-"""Which jobs are compared, and with which baseline? One value that an address holds and restores (``/compare?jobs=A,B``, the
+"""The jobs that are compared, and their baseline. One value that an address holds and restores (``/compare?jobs=A,B``, the
 baseline first), two inputs and, where nothing is chosen yet, pairs worth a look.
 
 ``jobs=A&jobs=B`` means the same. What the inputs hold follows the address, and it follows them.

@@ -1,4 +1,4 @@
-"""Which jobs are asked for, and what do all of them run, cost, and could save? Filters that the address holds, as inputs and as a
+"""The jobs that are asked for, and what all of them run, cost, and could save. Filters that the address holds, as inputs and as a
 query, and the tiles above the table."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which job needs me? One row a job for the table of the Jobs page, from the list and the reviews so far.
+"""The jobs that need somebody first. One row a job for the table of the Jobs page, from the list and the reviews so far.
 
 The list is shown before anything is reviewed. Reviews are made for the rows in view, as the browser tells, and for the most
 urgent jobs; what a row shows of one is small and kept, so that a finished job is asked for once.

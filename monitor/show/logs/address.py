@@ -1,4 +1,4 @@
-"""Which part of which log is looked at? One value that an address holds and restores: a place, and what is filtered; the inputs
+"""The part of a log that is looked at. One value that an address holds and restores: a place, and what is filtered; the inputs
 that change it, and the places that the newest report knows.
 
 ``/logs?job=NAME&at=20260925T140503.120&level=error&find=nccl``. Without a place it is the end, which follows a running job.

@@ -1,4 +1,4 @@
-"""Which plan is asked for, and which inputs does it have? One value that an address contains and restores: a start, corrections
+"""The plan that is asked for, and its inputs. One value that an address contains and restores: a start, corrections
 to it, a change; a parameter each, only those that the framework has.
 
 ``/plan?from=job&of=NAME&change.active_microbatches=4`` or ``/plan?from=gpt2-60b&set.sequence_length=1024``. Typed by

@@ -1,4 +1,4 @@
-"""What does a plan come to, in one sentence? Step time and memory with their ranges, and whether it fits; what its pictures say,
+"""What a plan comes to, in one sentence. Step time and memory with their ranges, and whether it fits; what its pictures say,
 in words below them; and the SDK's arguments, as they are written."""
 
 from __future__ import annotations

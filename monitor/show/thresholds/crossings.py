@@ -1,4 +1,4 @@
-"""Which jobs cross a threshold? Running ones as of now, finished ones as of their end; how thresholds are written on a page, and
+"""Jobs that cross a threshold. Running ones as of now, finished ones as of their end; how thresholds are written on a page, and
 drawn in the charts of a job: a line where the axis is of values, a frame around what crosses one in a heatmap.
 
 Judged are the reviews of the jobs that the Jobs page reviews anyway, each of them once: no job is read for a threshold.
