@@ -19,7 +19,7 @@ from benchmarks.reading.accounts import account
 from benchmarks.reading.served import Served, account_of, of_scenario, of_story
 from benchmarks.reading.ways import EVERY_PAGE, Outcome, both_ways, pictured
 from monitor.demo.stories import STORIES
-from monitor.review import Pace
+from monitor.review import ReportPace
 
 Row = tuple[str, ...]
 _NOW = datetime(2026, 11, 18, 12, 34, 56, tzinfo=UTC)
@@ -88,7 +88,7 @@ def _one(chosen: _Chosen) -> tuple[int, Outcome, float]:
     longest = max((len(stream.lines) for stream in served.streams), default=1)
     begun_s = time.perf_counter()
     with running(account_of((served,), max(20, -(-longest // pages)))) as aws, aws.environed():
-        outcome = both_ways(served, aws, looks, pictured, Pace(0.0, 0.5) if many else EVERY_PAGE)
+        outcome = both_ways(served, aws, looks, pictured, ReportPace(0.0, 0.5) if many else EVERY_PAGE)
     return len(served.streams), outcome, time.perf_counter() - begun_s
 
 

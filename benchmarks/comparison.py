@@ -23,7 +23,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.predictions import line
-from monitor.analyze.comparison import Change, change
+from monitor.analyze.comparison import StepTimeChange, change
 from monitor.analyze.journal import journal
 from monitor.analyze.pace import By, StableSteps, stable_steps
 from monitor.demo.dialects import speaker
@@ -188,7 +188,7 @@ def results() -> tuple[Result, ...]:
 
 
 @cache
-def mics() -> Change:
+def mics() -> StepTimeChange:
     """The demo's pair, from its log lines on."""
     found = change(_of_story(MICS_ALL), _of_story(MICS_NODE))
     assert found is not None

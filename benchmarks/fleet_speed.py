@@ -21,9 +21,9 @@ from typing import TypeVar
 from streamlit.testing.v1 import AppTest
 
 from monitor.archive.fleet_parts import FactStore
-from monitor.fleet.facts import Found, JobFacts, Owners, Share, use_of
+from monitor.fleet.facts import BilledTime, FindingFact, JobFacts, Owners, use_of
 from monitor.fleet.summing import BEFORE, fleet_report
-from monitor.fleet.window import Window, since
+from monitor.fleet.window import DateWindow, since
 from monitor.installed import APP
 from monitor.review.fleet_facts import FleetDatabase
 from monitor.settings import ARCHIVE_SHOWN, Settings
@@ -72,7 +72,7 @@ def _queries(store: FactStore) -> Iterator[Row]:
         yield _row(f"the sums of {days} days, {tables.jobs:,} jobs", took)
         took, _ = _timed(lambda window=window: database.jobs(window, "team", "team-3", ("idle",)))  # type: ignore[misc]
         yield _row(f"the jobs behind a part of {days} days", took)
-    week = Window(_NOW.date() - timedelta(days=8), _NOW.date() - timedelta(days=1))
+    week = DateWindow(_NOW.date() - timedelta(days=8), _NOW.date() - timedelta(days=1))
     took, _ = _timed(store.stamps)
     yield "what is known already, before new jobs are read", f"{took:.2f} s", ""
     took, jobs = _timed(lambda: store.load(week.start - BEFORE, _NOW.date()))
@@ -179,7 +179,7 @@ def _job(chance: random.Random, place: int, number: int) -> JobFacts:
     length = timedelta(hours=chance.expovariate(1 / 9))
     days = [created.date() + timedelta(days=day) for day in range(1 + length.days)]
     shares = tuple(
-        Share(day, bucket, use_of(bucket), nodes * chance.uniform(60, 9000)) for day in days for bucket in _BUCKETS
+        BilledTime(day, bucket, use_of(bucket), nodes * chance.uniform(60, 9000)) for day in days for bucket in _BUCKETS
     )
     billed_s = sum(share.instance_s for share in shares)
     return JobFacts(
@@ -214,6 +214,6 @@ def _job(chance: random.Random, place: int, number: int) -> JobFacts:
         step_reports=500,
         tags={"team": f"team-{place % 12}", "project": f"project-{place % 60}"},
         configuration=json.loads('{"batch_size": "32", "pipeline_parallel_degree": "2", "microbatches": "8"}'),
-        findings=(Found("raise-active-microbatches", "Window too small", "Raise it.", 0.2),),
+        findings=(FindingFact("raise-active-microbatches", "Window too small", "Raise it.", 0.2),),
         shares=shares,
     )

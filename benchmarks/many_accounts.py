@@ -106,7 +106,7 @@ def _looks(aws: Running, members: list[Account], jobs: int) -> Iterator[Row]:
 def _look(aws: Running, sweep: Sweep, pairs: list[AccountRegion], jobs: int) -> tuple[float, float, Across, Counts]:
     aws.reset()
     begin_s, begin_cpu_s = time.perf_counter(), time.process_time()
-    found = sweep.look(pairs, JobQuery(limit=jobs), datetime.now(UTC))
+    found = sweep.list_jobs(pairs, JobQuery(limit=jobs), datetime.now(UTC))
     return time.perf_counter() - begin_s, time.process_time() - begin_cpu_s, found, aws.counts()
 
 

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from monitor.archive.layout import RUNS
 from monitor.archive.store import FolderStore
-from monitor.demo.account import Account, start
-from monitor.review.nightly import NightlyFolder, State
+from monitor.demo.account import DemoAccount, start
+from monitor.review.nightly import NightlyFolder, NightlyState
 
 Row = tuple[str, str, str]
 _RULES = '[[rule]]\nname = "dear"\nwhen = "cost_usd > 0.01"\n'
@@ -43,7 +43,7 @@ def failures() -> list[str]:
     return list(_failed)
 
 
-def _lived(folder: Path, account: Account, kills: int, chance: random.Random) -> list[Row]:
+def _lived(folder: Path, account: DemoAccount, kills: int, chance: random.Random) -> list[Row]:
     call = _call(folder)
     environment = {**os.environ, **account.environment}
     for kind in ("STATE", "DATA", "CACHE"):
@@ -57,7 +57,7 @@ def _lived(folder: Path, account: Account, kills: int, chance: random.Random) ->
     state = folder / "state" / "trainwatch"
     state.mkdir(parents=True)
     # As if the week before the last one had been reported: one report is due.
-    NightlyFolder(state, str(folder / "archive")).keep(State(reported_until=monday - timedelta(days=7)))
+    NightlyFolder(state, str(folder / "archive")).keep(NightlyState(reported_until=monday - timedelta(days=7)))
     killed = refused = 0
     for number in range(kills):
         night = subprocess.Popen(call, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from monitor.choices import Framework
-from monitor.predict.problems.libraries import Problem
+from monitor.predict.problems.libraries import SetupProblem
 from monitor.predict.problems.rules import problems_of
 from monitor.predict.setup import Setup, changed, setup_from
 
@@ -80,7 +80,7 @@ def random_setup(rng: random.Random, kind: Framework | None) -> Setup:
     return setup_from(values, kind)
 
 
-def applied(setup: Setup, problem: Problem) -> Setup | None:
+def applied(setup: Setup, problem: SetupProblem) -> Setup | None:
     """The setup as the remedy of a problem wants it; None where it is no single knob."""
     advice = problem.recommendation
     if advice.parameter is None or advice.to_value is None:

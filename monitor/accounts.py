@@ -1,4 +1,4 @@
-"""Which accounts and regions are looked over together? The ``[[accounts]]`` of the settings file, checked, and a choice of them.
+"""Accounts and regions that are reviewed together: the ``[[accounts]]`` of the settings file, checked, and a choice of them.
 
 [[accounts]]
 name = "research"                                        # in lists, addresses and files

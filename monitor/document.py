@@ -63,7 +63,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class FactLine:
     """A line behind a finding: what was seen, its value, where and when, and the log's own words."""
 
     label: str
@@ -74,7 +74,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    facts: tuple[Fact, ...]
+    facts: tuple[FactLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FindingNode:
     """What stands out, how serious it is, and in ``nodes`` the rest."""
 
     title: str
@@ -108,7 +108,7 @@ class Section:
     forms: frozenset[Form] = ALL
 
 
-Node = Note | Code | Table | Facts | Figure | Finding | Section
+Node = Note | Code | Table | Facts | Figure | FindingNode | Section
 
 
 def shown(nodes: Iterable[Node], form: Form) -> Iterator[Node]:

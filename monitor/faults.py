@@ -1,4 +1,4 @@
-"""What becomes of an error of this program itself? Its traceback goes to a file, and the user is told what failed and where
+"""What becomes of an error of this program itself. Its traceback goes to a file, and the user is told what failed and where
 to read why.
 
 The file is ``$XDG_STATE_HOME/trainwatch/trainwatch.log`` (``~/.local/state`` otherwise) or, where that cannot be written,
@@ -117,7 +117,7 @@ def _report(error: BaseException, part: str, shape: Sequence[str]) -> str:
     ]
     for each in _chain(error):
         lines.append(f"{'Error' if each is error else 'Caused by'}: {type(each).__module__}.{type(each).__qualname__}")
-        lines += [f"  {place}" for place in _places(each)[-_FRAMES:]]
+        lines += [f"  {place}" for place in _frames(each)[-_FRAMES:]]
     return "\n".join(lines)
 
 
@@ -131,7 +131,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         following = following.__cause__ or (None if following.__suppress_context__ else following.__context__)
 
 
-def _places(error: BaseException) -> list[str]:
+def _frames(error: BaseException) -> list[str]:
     """``monitor/analyze/journal.py:88 in _lines``: the frames within this program, outermost first."""
     out = []
     for frame in traceback.extract_tb(error.__traceback__):
@@ -143,7 +143,7 @@ def _places(error: BaseException) -> list[str]:
 
 def _log(error: BaseException, part: str, copied: str) -> Path | None:
     """The file that the traceback is in; None where no file can be written."""
-    which = (part, type(error).__name__, *_places(error))
+    which = (part, type(error).__name__, *_frames(error))
     with _lock:
         told = _written.get(which)
         if told is not None and time.monotonic() - told[0] < _AGAIN_S and told[1].exists():

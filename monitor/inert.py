@@ -1,4 +1,4 @@
-"""Which characters would a terminal obey, or hide, instead of showing them? Each has a visible sign in its place.
+"""The characters that a terminal would obey, or hide, instead of showing them. Each has a visible sign in its place.
 
 Log lines, job names, what AWS says, file names and arguments come from anybody. All that this program writes is made inert
 where it goes out: see ``monitor.terminal``. Characters are replaced and not sequences, so nothing becomes whole behind it.

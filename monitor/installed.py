@@ -1,4 +1,4 @@
-"""How did this program get here: as a checkout, or as the package that brings the command ``trainwatch``?"""
+"""How this program got here: as a checkout, or as the package that brings the command ``trainwatch``."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def user_folder(
         return None
 
 
-def no_place(what: str, kind: str, otherwise: str = "") -> CannotDo:
+def no_home(what: str, kind: str, otherwise: str = "") -> CannotDo:
     """What is said where a user without a home would need one."""
     return CannotDo(f"This user has no home folder for {what}.", f"Set HOME or XDG_{kind}_HOME{otherwise}.")
 
@@ -140,7 +140,7 @@ def config_file(environ: Mapping[str, str] | None = None) -> Path:
     """Where the settings file is looked for. CannotDo for a user without a home."""
     folder = user_folder("CONFIG", environ)
     if folder is None:
-        raise no_place("settings", "CONFIG")
+        raise no_home("settings", "CONFIG")
     return folder / "config.toml"
 
 

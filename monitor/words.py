@@ -160,9 +160,9 @@ def instant(at: datetime | None, where: tzinfo = UTC) -> str:
     return f"{at.astimezone(where):%d %b %Y, %H:%M} {zone_name(at, where)}".lstrip("0")
 
 
-def from_cache(kept_at: datetime, where: tzinfo = UTC) -> str:
+def from_cache(read_at: datetime, where: tzinfo = UTC) -> str:
     """``from the local cache of 20 Nov 2026``."""
-    return f"from the local cache of {f'{kept_at.astimezone(where):%d %b %Y}'.lstrip('0')}"
+    return f"from the local cache of {f'{read_at.astimezone(where):%d %b %Y}'.lstrip('0')}"
 
 
 def clock(at: datetime, span: tuple[datetime, datetime] | None = None) -> str:

@@ -28,7 +28,7 @@ def board() -> Pace:
     return pace_of(state)
 
 
-def pace_of(state: data_fleet.State) -> Pace:
+def pace_of(state: data_fleet.FleetProgress) -> Pace:
     if not state.progress:
         return DONE
     return WAITING if state.generation else EMPTY

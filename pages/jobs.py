@@ -27,7 +27,7 @@ visit = shell.enter()
 def board() -> Pace:
     now = datetime.now(UTC)
     limit = st.session_state.get("jobs-limit", data.JOBS_LIMIT)
-    everything = data.find(visit.account, jobs_query.Asked().query(now, limit))
+    everything = data.find(visit.account, jobs_query.JobFilter().query(now, limit))
     if everything.error and not everything.jobs:
         show_error(everything.error, "jobs", "Listing jobs")
         return IDLE
@@ -39,7 +39,7 @@ def board() -> Pace:
     # Filled when it is known what the table lacks.
     top = st.container()
     show_tiles(figures(everything.jobs, newest, data.own_prices(), everything.more))
-    asked = jobs_query.asked()
+    asked = jobs_query.job_filter()
     types = {job.instance_type for job in everything.jobs}
     types |= {snapshot.report.job.instance_type for snapshot in newest.values() if snapshot.report}
     jobs_query.show_filters(
@@ -48,7 +48,7 @@ def board() -> Pace:
         sorted(filter(None, types)),
         sorted({f"{key}={text}" for job in everything.jobs for key, text in (job.tags or {}).items()}),
         limit,
-        has_tags=data.place(visit.account).archive is None,
+        has_tags=data.origin(visit.account).archive is None,
     )
     found = everything if asked.is_any else data.find(visit.account, asked.query(now, limit))
     if found.error:
@@ -60,16 +60,18 @@ def board() -> Pace:
         st.info("No job matches these filters.", icon=":material/search_off:")
         return IDLE
     of = (visit.account, asked, limit)
-    order = jobs_table.kept_order(of)
+    order = jobs_table.settled_order(of)
     jobs_table.keep_rows(visit.account, newest)
-    in_view = jobs_table.known_of(visit.account, jobs_table.in_view(found.jobs, order, now))
-    reviewed = {**data.kept_rows(visit.account), **in_view}
+    in_view = jobs_table.row_reviews(visit.account, jobs_table.in_view(found.jobs, order, now))
+    reviewed = {**data.reviewed_rows(visit.account), **in_view}
     waits = any(known.is_under_way for known in in_view.values()) or not jobs_table.settled(newest.values())
     reads_on = any(known.is_partial for known in in_view.values())
     glances = data.glances(visit.account, [job for job in found.jobs if job.is_running])
     table = jobs_table.rows(found.jobs, reviewed, now, order, glances.jobs)
     wanted = jobs_table.wanted_order(found.jobs, reviewed, table)
-    if not order and (jobs_table.sorted_by() or jobs_table.is_asked(of) or (not waits and jobs_table.may_move(of))):
+    if not order and (
+        jobs_table.sorted_by() or jobs_table.wants_sorting(of) or (not waits and jobs_table.may_move(of))
+    ):
         jobs_table.keep_order(of, wanted)
         table, order = jobs_table.rows(found.jobs, reviewed, now, wanted, glances.jobs), wanted
     above(of, table, found, reviewed, is_sorted=bool(order), may_sort=not waits and list(order) != wanted)
@@ -86,7 +88,7 @@ def board() -> Pace:
 def first_pace() -> Pace:
     now = datetime.now(UTC)
     limit = st.session_state.get("jobs-limit", data.JOBS_LIMIT)
-    everything = data.find(visit.account, jobs_query.Asked().query(now, limit))
+    everything = data.find(visit.account, jobs_query.JobFilter().query(now, limit))
     return IDLE if jobs_table.settled(reviews(everything.jobs, now).values()) else WAITING
 
 
@@ -100,7 +102,7 @@ def reviews(jobs: tuple[JobSummary, ...], now: datetime) -> dict[str, Snapshot]:
 def above(
     of: Hashable,
     table: pd.DataFrame,
-    found: data.Listing,
+    found: data.JobListing,
     reviewed: Mapping[str, jobs_table.RowReview],
     is_sorted: bool,
     may_sort: bool,
@@ -141,7 +143,7 @@ def above(
             st.caption("Select another one to compare.", width="content")
 
 
-def below(found: data.Listing, now: datetime, limit: int) -> None:
+def below(found: data.JobListing, now: datetime, limit: int) -> None:
     """What the table does not say itself: how old it is, what it cost."""
     if found.more:
         st.button(
@@ -161,7 +163,7 @@ def below(found: data.Listing, now: datetime, limit: int) -> None:
 
 def gaps(found: tuple[Gap, ...]) -> None:
     for gap in dict.fromkeys(found):
-        said = gap.said
+        said = gap.sentence
         st.caption(f":material/visibility_off: {advice(said)}")
 
 
@@ -169,7 +171,7 @@ def list_more(limit: int) -> None:
     st.session_state["jobs-limit"] = limit + data.JOBS_LIMIT
 
 
-if accounts_board.is_asked():
+if accounts_board.is_wanted():
     accounts_board.show_way_out()
     live(lambda: accounts_board.board(visit.zone), "accounts", accounts_board.pace)
 else:

@@ -19,7 +19,7 @@ def board(name: str) -> Pace:
         log_address.write()
         show_search(name, data.snapshot(visit.account, name))
         return EMPTY
-    snapshot = data.lines(visit.account, name, log_address.current().ask)
+    snapshot = data.lines(visit.account, name, log_address.current().request)
     reviewed = data.snapshot(visit.account, name)
     log_address.write()
     pace = show_log(snapshot, reviewed, visit.zone, datetime.now(UTC))
@@ -29,7 +29,7 @@ def board(name: str) -> Pace:
 
 def waits(name: str) -> bool:
     status = next((job.status for job in data.jobs(visit.account).jobs if job.name == name), None)
-    if status is None and (job := data.lines(visit.account, name, log_address.current().ask).job) is not None:
+    if status is None and (job := data.lines(visit.account, name, log_address.current().request).job) is not None:
         status = job.status
     return finds_first_error(name, status, data.snapshot(visit.account, name))
 
@@ -37,7 +37,7 @@ def waits(name: str) -> bool:
 def soon(name: str) -> Pace:
     if waits(name):
         return EMPTY
-    return pace_of(data.lines(visit.account, name, log_address.current().ask), data.snapshot(visit.account, name))
+    return pace_of(data.lines(visit.account, name, log_address.current().request), data.snapshot(visit.account, name))
 
 
 view = log_address.current()
@@ -53,7 +53,7 @@ else:
     report = reviewed.report
     with st.container(horizontal=True, vertical_alignment="top"):
         filters(view, node_names(report))
-        jumps(context_of(report).places, visit.zone)
+        jumps(context_of(report).bookmarks, visit.zone)
     misread(view)
     name = chosen
     live(lambda: board(name), f"logs-{name}", lambda: soon(name))

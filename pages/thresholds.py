@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from monitor.alert.conditions import Rule
+from monitor.alert.conditions import AlertRule
 from monitor.alert.rules import saved, saved_file
 from monitor.errors import BadCall
 from monitor.model import Report
@@ -25,7 +25,7 @@ def board() -> Pace:
     newest = reviews(listing)
     reports = [snapshot.report for snapshot in newest if snapshot.report is not None]
     name = listing.jobs[0].name if listing.jobs else None
-    rules = kept()
+    rules = saved_rules()
     if listing.error and listing.jobs:
         show_stale(listing.error, "showing the last list", "Listing jobs")
     elif listing.error:
@@ -40,7 +40,7 @@ def board() -> Pace:
     return WAITING if waiting else first_pace(newest)
 
 
-def reviews(listing: data.Listing) -> list[Snapshot]:
+def reviews(listing: data.JobListing) -> list[Snapshot]:
     return [data.snapshot(visit.account, job.name) for job in listing.jobs[: jobs_table.REVIEWED]]
 
 
@@ -49,7 +49,7 @@ def first_pace(newest: list[Snapshot]) -> Pace:
     return WAITING if under_way else IDLE
 
 
-def kept() -> tuple[Rule, ...] | None:
+def saved_rules() -> tuple[AlertRule, ...] | None:
     """The saved thresholds; None where their file cannot be used, which is said."""
     try:
         return saved()
@@ -58,7 +58,7 @@ def kept() -> tuple[Rule, ...] | None:
         return None
 
 
-def about(rules: tuple[Rule, ...], newest: list[Snapshot], listed: int, refused: bool) -> None:
+def about(rules: tuple[AlertRule, ...], newest: list[Snapshot], listed: int, refused: bool) -> None:
     """What they were checked on, and where they are kept."""
     if not rules:
         return

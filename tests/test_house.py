@@ -263,6 +263,39 @@ def test_no_catch_all_names() -> None:
     assert not wrong
 
 
+# Words that do not tell what it is that they name.
+VAGUE = {"asked", "desk", "foretold", "followed", "held", "judged", "kept", "look", "looked", "place", "said", "told"}
+# docs/library.md promises it to other programs.
+PROMISED = {"judged_pct"}
+
+
+def _named(path: Path) -> list[tuple[str, ast.ClassDef | ast.FunctionDef]]:
+    """The public classes and functions of a module, and the public methods of its classes."""
+    top = [node for node in _tree(path).body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    inner = [each for node in top if isinstance(node, ast.ClassDef) for each in node.body]
+    named = [node for node in (*top, *inner) if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    return [(node.name, node) for node in named if not node.name.startswith("_")]
+
+
+def test_a_public_name_says_what_it_is_of_and_a_class_name_means_one_thing() -> None:
+    wrong: list[str] = []
+    classes: dict[str, str] = {}
+    for path in (path for path in FILES if _room(path) != "parse"):
+        words = {path.stem: path.stem.split("_")}
+        words |= {name: re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_") for name, _ in _named(path)}
+        wrong += [
+            f"{_id(path)}: {name} names something by a vague word"
+            for name, parts in words.items()
+            if VAGUE & set(parts) and name not in PROMISED
+        ]
+        for node in _tree(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                if node.name in classes:
+                    wrong.append(f"{_id(path)} and {classes[node.name]} both have a class {node.name}")
+                classes[node.name] = _id(path)
+    assert not wrong, "\n".join(wrong)
+
+
 def test_the_application_runs_without_the_tests_and_their_tools() -> None:
     wrong = [
         f"{_id(path)} imports {name}"

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from monitor.errors import NoSuchJob
-from monitor.fetch.source import Found, JobQuery
+from monitor.fetch.source import JobQuery, JobQueryResult
 from monitor.model import (
     ApiBill,
     Gap,
@@ -63,8 +63,8 @@ class OneJob:
     def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
         return ()
 
-    def find(self, query: JobQuery) -> Found:
-        return Found(self.jobs(query))
+    def find(self, query: JobQuery) -> JobQueryResult:
+        return JobQueryResult(self.jobs(query))
 
     def beginnings(self) -> dict[str, str]:
         return {}

@@ -18,7 +18,7 @@ from benchmarks.alert_day.clock import SimulatedClock
 from benchmarks.alert_day.plan import Day
 from benchmarks.alert_day.receiver import Taken, receiving
 from benchmarks.alert_day.watcher import Post, deaths_of, ledger_of, memory_of, rules_at, watch
-from monitor.alert.delivery import Telling
+from monitor.alert.delivery import RuleSinks
 
 _TICK_S = 0.002
 # Of the messages that a receiver took, so many it answers with an error.
@@ -146,7 +146,7 @@ def _flush(clock: SimulatedClock, folder: Path, url: str) -> int:
     waiting = 0
     for _ in range(_AFTERWARDS):
         clock.advance(1.0)
-        telling = Telling(rules_at(url), [f"webhook:{url}/all"], ledger_of(folder), _no_wait, clock.seconds)
+        telling = RuleSinks(rules_at(url), [f"webhook:{url}/all"], ledger_of(folder), _no_wait, clock.seconds)
         waiting = sum(outcome.waiting for outcome in telling.deliver())
         if not waiting:
             break

@@ -21,12 +21,12 @@ import monitor.alert.sinks.webhook_sink as webhook_sink
 from benchmarks.alert_day.clock import SimulatedClock
 from benchmarks.alert_day.plan import PAGED, RULES, Death
 from benchmarks.alert_day.scene import Scene
-from monitor.alert.conditions import Rule
-from monitor.alert.delivery import Telling
+from monitor.alert.conditions import AlertRule
+from monitor.alert.delivery import RuleSinks
 from monitor.alert.ledger import Ledger
 from monitor.alert.message import Message
 from monitor.alert.rules import rules_of
-from monitor.cli.alert_watch import Looking, run_watch
+from monitor.cli.alert_watch import JobCheck, run_watch
 from monitor.errors import NoCredentials, Throttled, TrainwatchError
 from monitor.model import Report
 
@@ -60,16 +60,16 @@ def watch(post: Post) -> None:
         arguments = argparse.Namespace(interval=post.interval, cool_down="10m", format="json", quiet=True, output=None)
         clock = post.clock
         rules = rules_at(post.url)
-        telling = Telling(rules, [f"webhook:{post.url}/all"], ledger_of(post.folder), clock.sleep, clock.seconds)
+        telling = RuleSinks(rules, [f"webhook:{post.url}/all"], ledger_of(post.folder), clock.sleep, clock.seconds)
         try:
-            run_watch(arguments, rules, telling, Looking(_looks(post)), clock.sleep, clock.now)
+            run_watch(arguments, rules, telling, JobCheck(_looks(post)), clock.sleep, clock.now)
         except TrainwatchError:
             sys.exit(3)
         except KeyboardInterrupt:
             sys.exit(130)
 
 
-def rules_at(url: str) -> tuple[Rule, ...]:
+def rules_at(url: str) -> tuple[AlertRule, ...]:
     """The rules of the day; some are also told to a second receiver."""
     made = zip(RULES, rules_of(list(RULES.values())), strict=True)
     return tuple(

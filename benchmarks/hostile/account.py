@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from monitor.fetch.jobs import job_of
-from monitor.fetch.source import Found, JobQuery
+from monitor.fetch.source import JobQuery, JobQueryResult
 from monitor.model import ApiBill, Gap, Job, JobSummary, LoadProgress, LogPage, Node, Price, RawMetrics
 
 NAME = "hostile-1"
@@ -57,8 +57,8 @@ class OneJob:
     def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
         return (JobSummary(NAME, "Failed", START),)
 
-    def find(self, query: JobQuery) -> Found:
-        return Found(self.jobs(query))
+    def find(self, query: JobQuery) -> JobQueryResult:
+        return JobQueryResult(self.jobs(query))
 
     def beginnings(self) -> dict[str, str]:
         return {}

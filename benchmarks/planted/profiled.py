@@ -11,7 +11,7 @@ from benchmarks.planted.course import Floats
 from benchmarks.planted.plan import Habit
 from benchmarks.planted.scenario import Scenario
 from monitor.demo.measurements import MINUTE_S, Sampled, minute
-from monitor.fetch.metrics.profiler import Listing
+from monitor.fetch.metrics.profiler import ObjectListing
 from monitor.parse.profiler.names import minute_of
 
 _LINE_BYTES = 128
@@ -41,8 +41,8 @@ class PlantedMinutes:
             if metric == "gpu_utilization"
         }
 
-    def listed(self, near_s: int | None = None, hours: bool = True) -> Listing:
-        return Listing(self._sizes)
+    def listed(self, near_s: int | None = None, hours: bool = True) -> ObjectListing:
+        return ObjectListing(self._sizes)
 
     def read(self, name: str, most: int | None = None) -> bytes | None:
         place = minute_of(name)

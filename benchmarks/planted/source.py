@@ -9,7 +9,7 @@ from typing import Literal
 from benchmarks.planted.profiled import PlantedMinutes
 from benchmarks.planted.scenario import Scenario
 from monitor.fetch.jobs import job_of
-from monitor.fetch.source import Found, JobQuery
+from monitor.fetch.source import JobQuery, JobQueryResult
 from monitor.model import ApiBill, Gap, Job, JobSummary, LoadProgress, LogPage, Node, Price, RawMetrics
 
 _LINES_A_PAGE = 5000
@@ -36,8 +36,8 @@ class PlantedSource:
     def jobs(self, query: JobQuery) -> tuple[JobSummary, ...]:
         return ()
 
-    def find(self, query: JobQuery) -> Found:
-        return Found(self.jobs(query))
+    def find(self, query: JobQuery) -> JobQueryResult:
+        return JobQueryResult(self.jobs(query))
 
     def beginnings(self) -> dict[str, str]:
         return {}

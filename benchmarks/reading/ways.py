@@ -19,10 +19,10 @@ from monitor.aws.clients import Clients
 from monitor.cli.report import print_report
 from monitor.export.layout import html, markdown
 from monitor.model import Report
-from monitor.review import Pace, Reviewer
+from monitor.review import ReportPace, Reviewer
 
 #: A report after every page.
-EVERY_PAGE = Pace(every_s=0.0, share=1.0)
+EVERY_PAGE = ReportPace(every_s=0.0, share=1.0)
 #: What is of the reading itself.
 _OF_THE_READING = {"api", "api_total"}
 
@@ -48,7 +48,7 @@ def both_ways(
     aws: Running,
     looks: Sequence[datetime] = (),
     first: Say = lambda report: None,
-    pace: Pace = EVERY_PAGE,
+    pace: ReportPace = EVERY_PAGE,
 ) -> Outcome:
     """The job at each of the ``looks`` (else at its own moment): one reviewer reads on newest first, another anew from the
     head. ``first`` is told of the first report. Raises nothing."""
@@ -89,7 +89,7 @@ def pictured(report: Report) -> None:
     html(report, report.reviewed_at)
 
 
-def _reviewer(served: Served, moment: list[datetime], pace: Pace) -> Reviewer:
+def _reviewer(served: Served, moment: list[datetime], pace: ReportPace) -> Reviewer:
     return Reviewer(ServedSource(served, Clients(), lambda: moment[0]), served.name, pace=pace)
 
 

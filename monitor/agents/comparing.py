@@ -1,11 +1,11 @@
-"""``compare``: which of some jobs takes less time for the same work, how sure is that, and what differs?"""
+"""``compare``: which of some jobs takes less time for the same work, how sure that is, and what differs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from monitor.agents.desk import Desk
-from monitor.agents.quoting import Answer, clipped, fitted, quote, quotes_of
+from monitor.agents.account_session import AccountSession
+from monitor.agents.quoting import ToolAnswer, clipped, fitted, quote, quotes_of
 from monitor.agents.reviewing import range_of
 from monitor.agents.shapes import Against, Difference
 from monitor.archive.document import json_types
@@ -20,11 +20,11 @@ CAP = 2000
 MOST = 5
 
 
-def compared(desk: Desk, jobs: Sequence[str], say: Progress, given_up: Callable[[], bool]) -> Answer:
+def compared(session: AccountSession, jobs: Sequence[str], say: Progress, given_up: Callable[[], bool]) -> ToolAnswer:
     """The jobs against the first one."""
     if not 2 <= len(jobs) <= MOST:
         raise BadCall(f"{len(jobs)} jobs were named; compare takes 2 to {MOST}.", "The first is the baseline.")
-    reports = [desk.report(job, lambda text, job=job: say(f"{job}: {text}"), given_up) for job in jobs]  # type: ignore[misc]
+    reports = [session.report(job, lambda text, job=job: say(f"{job}: {text}"), given_up) for job in jobs]  # type: ignore[misc]
     found = compare(reports)
     quotes = quotes_of(*reports)
     names = [letter(place) for place in range(len(reports))]
@@ -40,7 +40,7 @@ def compared(desk: Desk, jobs: Sequence[str], say: Progress, given_up: Callable[
     foot = [" | ".join(row) for row in figure_rows(found)]
     foot += [quotes.marked(clipped(line, 300)) for line in (*prediction_lines(found), *found.notes)]
 
-    def make(shown: int) -> Answer:
+    def make(shown: int) -> ToolAnswer:
         out = len(different) - shown
         lines = [
             *verdicts,
@@ -55,12 +55,12 @@ def compared(desk: Desk, jobs: Sequence[str], say: Progress, given_up: Callable[
         following = f'plan(job="{jobs[0]}", change={{…}})'
         lines += [f"Figures ({' | '.join(names)}):", *foot, f"Next: {following} asks what one of these changes does."]
         data = {"jobs": [*jobs], "against": against, "different": different[:shown], "left_out": out, "next": following}
-        return Answer("\n".join(lines), json_types(data))
+        return ToolAnswer("\n".join(lines), json_types(data))
 
     return fitted(make, len(different), CAP)
 
 
-def _against(each: compared_jobs.Against, job: str) -> Against:
+def _against(each: compared_jobs.PairComparison, job: str) -> Against:
     return {"job": job, "verdict": each.answer, "change_percent": range_of(each.judged_pct), "said": ""}
 
 

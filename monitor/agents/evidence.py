@@ -16,14 +16,14 @@ from datetime import UTC, datetime, timedelta
 
 import pandas as pd
 
-from monitor.agents.desk import Desk
-from monitor.agents.quoting import Answer, Quotes, clipped, fitted, quote, quotes_of
+from monitor.agents.account_session import AccountSession
+from monitor.agents.quoting import Quotes, ToolAnswer, clipped, fitted, quote, quotes_of
 from monitor.agents.shapes import BEFORE, CAP, TELLS, Fact, fact_line, iso, moment
 from monitor.archive.document import json_types
 from monitor.errors import BadCall
-from monitor.fetch.source import Lines, PageSource
+from monitor.fetch.source import LogLineReader, PageSource
 from monitor.masking import MASK, KeyLines, without_secrets
-from monitor.model import Evidence, Job, LogAsk, Report, moment_of
+from monitor.model import Evidence, Job, LogRequest, Report, moment_of
 from monitor.parse.levels import level_of
 from monitor.parse.stamps import stamp
 from monitor.review import Progress
@@ -36,7 +36,7 @@ _OF_AN_ARCHIVE = (
 
 
 def evidence(
-    desk: Desk,
+    session: AccountSession,
     job: str,
     finding: str,
     find: str,
@@ -46,17 +46,17 @@ def evidence(
     cursor: str,
     say: Progress,
     given_up: Callable[[], bool],
-) -> Answer:
+) -> ToolAnswer:
     """What is behind a finding where one is named, else lines: those with ``find``, those around ``at``, else the newest."""
     if finding and not (find or at):
-        return _of_finding(desk, job, finding, limit, cursor, say, given_up)
-    return _lines(desk, job, find, node, at, cursor, limit, say, given_up)
+        return _of_finding(session, job, finding, limit, cursor, say, given_up)
+    return _lines(session, job, find, node, at, cursor, limit, say, given_up)
 
 
 def _of_finding(
-    desk: Desk, job: str, name: str, limit: int, cursor: str, say: Progress, given_up: Callable[[], bool]
-) -> Answer:
-    report = desk.report(job, say, given_up)
+    session: AccountSession, job: str, name: str, limit: int, cursor: str, say: Progress, given_up: Callable[[], bool]
+) -> ToolAnswer:
+    report = session.report(job, say, given_up)
     finding = next((each for each in report.findings if each.id == name), None)
     if finding is None:
         ids = ", ".join(each.id for each in report.findings) or "none"
@@ -79,7 +79,7 @@ def _of_finding(
     places = [place for fact in facts if (place := fact["id"] or fact["time"])]
     foot = [f'Lines around it: evidence(job="{job}", at="{places[0]}").'] if places else []
 
-    def make(shown: int) -> Answer:
+    def make(shown: int) -> ToolAnswer:
         out = len(facts) - shown
         following = f"{first + shown}" if out else None
         lines = [
@@ -89,7 +89,7 @@ def _of_finding(
         ]
         if following:
             lines.append(f'{out} more facts: cursor="{following}".')
-        return Answer(
+        return ToolAnswer(
             "\n".join([*lines, *foot]),
             json_types({"job": job, "facts": facts[:shown], "left_out": out, "next": following}),
         )
@@ -120,7 +120,7 @@ def _fact(each: Evidence, ids: dict[str, str], quotes: Quotes) -> Fact:
 
 
 def _lines(
-    desk: Desk,
+    session: AccountSession,
     name: str,
     find: str,
     node: str,
@@ -129,13 +129,13 @@ def _lines(
     limit: int,
     say: Progress,
     given_up: Callable[[], bool],
-) -> Answer:
-    source, job_name = desk.source(name)
+) -> ToolAnswer:
+    source, job_name = session.source(name)
     if source.lines is not None:
         return timed_lines(source.lines, source.job(job_name), find, node, at, cursor, limit)
     if source.gives == "pages":
         return numbered_lines(of_pages(source, job_name), name, find, node, at, cursor, limit)
-    kept = of_events(desk.report(name, say, given_up))
+    kept = of_events(session.report(name, say, given_up))
     return numbered_lines(kept, name, find, node, at, cursor, limit, _OF_AN_ARCHIVE)
 
 
@@ -173,7 +173,7 @@ class NumberedLine:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Position:
     """Where a page begins, and in which direction it goes on."""
 
     id: str = ""
@@ -215,15 +215,15 @@ def of_events(report: Report) -> Iterator[NumberedLine]:
 
 def numbered_lines(
     lines: Iterable[NumberedLine], job: str, find: str, node: str, at: str, cursor: str, limit: int, about: str = ""
-) -> Answer:
+) -> ToolAnswer:
     """A page of the lines; ``about`` is said of them first."""
-    place = _place(find, at, cursor)
+    place = _position(find, at, cursor)
     chosen, is_more = _page(lines, place, _filter(find, node), limit)
     facts = [_line_fact(line) for line in chosen]
     stands = f"with {quote(find, 60)} " if find else ""
     where = f"{quote(job, 120)}{f', {quote(node, 60)}' if node else ''}"
 
-    def make(shown: int) -> Answer:
+    def make(shown: int) -> ToolAnswer:
         kept = facts[len(facts) - shown :] if place.back else facts[:shown]
         out = len(facts) - shown
         following = None
@@ -235,29 +235,29 @@ def numbered_lines(
         if following:
             direction = "Earlier" if place.back else "Later"
             said.append(f'{direction} lines: cursor="{following}"{", find as here" if find else ""}.')
-        return Answer("\n".join(said), json_types({"job": job, "facts": kept, "left_out": out, "next": following}))
+        return ToolAnswer("\n".join(said), json_types({"job": job, "facts": kept, "left_out": out, "next": following}))
 
     return fitted(make, len(facts), CAP)
 
 
-def _place(find: str, at: str, cursor: str) -> _Place:
+def _position(find: str, at: str, cursor: str) -> _Position:
     if cursor:
         if cursor[0] not in {_ONWARD, _BACK} or not _ID.fullmatch(cursor[1:]):
             raise BadCall(
                 f"{clipped(cursor, 60)} is no cursor of these lines.",
                 "Take it from the answer before, or leave it out.",
             )
-        return _Place(cursor[1:], back=cursor[0] == _BACK, behind=True)
+        return _Position(cursor[1:], back=cursor[0] == _BACK, behind=True)
     if not at:
-        return _Place(back=not find)
+        return _Position(back=not find)
     if _ID.fullmatch(at):
-        return _Place(at, around=not find)
+        return _Position(at, around=not find)
     if (when := moment(at)) is None:
         raise BadCall(
             f"at={clipped(at, 60)} is neither a time nor a line's id.",
             "Write 2026-09-25T14:05:03Z, or an id such as L120.5f3a9c1b from an answer before.",
         )
-    return _Place(at=when, around=not find)
+    return _Position(at=when, around=not find)
 
 
 def _filter(find: str, node: str) -> Callable[[NumberedLine], bool]:
@@ -275,29 +275,29 @@ def _filter(find: str, node: str) -> Callable[[NumberedLine], bool]:
 
 
 def _page(
-    lines: Iterable[NumberedLine], place: _Place, wanted: Callable[[NumberedLine], bool], limit: int
+    lines: Iterable[NumberedLine], position: _Position, wanted: Callable[[NumberedLine], bool], limit: int
 ) -> tuple[list[NumberedLine], bool]:
     """(the lines, whether there are more in the direction that they go on)."""
-    most = limit + 1 if place.back else round(limit * BEFORE) if place.around else 0
+    most = limit + 1 if position.back else round(limit * BEFORE) if position.around else 0
     before: deque[NumberedLine] = deque(maxlen=most)
     rest = iter(lines)
-    begun = None if place.is_named or place.back else next(rest, None)
-    if place.is_named or place.back:
+    begun = None if position.is_named or position.back else next(rest, None)
+    if position.is_named or position.back:
         for line in rest:
-            if place.is_reached(line):
+            if position.is_reached(line):
                 begun = line
                 break
             if wanted(line):
                 before.append(line)
-        if begun is None and place.is_named:
+        if begun is None and position.is_named:
             raise BadCall(
-                "No line is at that time or later." if place.at else f"There is no line {place.id}.",
+                "No line is at that time or later." if position.at else f"There is no line {position.id}.",
                 "Take an id from an answer, or look for a text with find.",
             )
-    if place.back:
+    if position.back:
         return [*before][-limit:], len(before) > limit
     found = [*before]
-    if begun is not None and not place.behind and wanted(begun):
+    if begun is not None and not position.behind and wanted(begun):
         found.append(begun)
     for line in rest:
         if len(found) > limit:
@@ -325,7 +325,7 @@ _ONWARD_IN_TIME, _BACK_IN_TIME = ">", "<"
 
 
 @dataclass(frozen=True, slots=True)
-class _TimedPlace:
+class _TimedPosition:
     """Where a page of lines begins, and in which direction it goes on."""
 
     ms: int | None = None
@@ -336,9 +336,9 @@ class _TimedPlace:
     around: bool = False
 
 
-def timed_lines(read: Lines, job: Job, find: str, node: str, at: str, cursor: str, limit: int) -> Answer:
-    place = _timed_place(find, at, cursor)
-    ask = _ask(place, node or None)
+def timed_lines(read: LogLineReader, job: Job, find: str, node: str, at: str, cursor: str, limit: int) -> ToolAnswer:
+    place = _timed_position(find, at, cursor)
+    ask = _request(place, node or None)
     table = tabled(span := read(job, ask), secrets=job.secrets)
     frame = matching(_from(table.frame, place), LogFilter(find, (), node or None))
     if place.around and place.ms is not None:
@@ -350,7 +350,7 @@ def timed_lines(read: Lines, job: Job, find: str, node: str, at: str, cursor: st
     stands = f"with {quote(find, 60)} " if find else ""
     where = f"{job.name}{f', {node}' if node else ''}"
 
-    def make(shown: int) -> Answer:
+    def make(shown: int) -> ToolAnswer:
         kept = facts[:shown] if place.onward else facts[len(facts) - shown :]
         out = others + len(facts) - shown
         more = out > 0 or (span.newer if place.onward else span.older)
@@ -363,56 +363,56 @@ def timed_lines(read: Lines, job: Job, find: str, node: str, at: str, cursor: st
                 f'{"Later" if place.onward else "Earlier"} lines: cursor="{following}"{", find as here" if find else ""}.'
             )
         data = {"job": job.name, "facts": kept, "left_out": out, "next": following}
-        return Answer("\n".join(lines), json_types(data))
+        return ToolAnswer("\n".join(lines), json_types(data))
 
     return fitted(make, len(facts), CAP)
 
 
-def _timed_place(find: str, at: str, cursor: str) -> _TimedPlace:
+def _timed_position(find: str, at: str, cursor: str) -> _TimedPosition:
     text = cursor[1:] if cursor[:1] in {_ONWARD_IN_TIME, _BACK_IN_TIME} else ""
     if cursor:
         if found := _TIMED_ID.fullmatch(text):
-            return _TimedPlace(_ms(found[1]), int(found[2], 16), cursor[0] == _ONWARD_IN_TIME)
+            return _TimedPosition(_ms(found[1]), int(found[2], 16), cursor[0] == _ONWARD_IN_TIME)
         if text.isdecimal() and len(text) < 15:
-            return _TimedPlace(int(text), None, cursor[0] == _ONWARD_IN_TIME)
+            return _TimedPosition(int(text), None, cursor[0] == _ONWARD_IN_TIME)
         raise BadCall(
             f"{clipped(cursor, 60)} is no cursor of lines.", "Take it from the answer before, or leave it out."
         )
     if at:
         if found := _TIMED_ID.fullmatch(at):
-            return _TimedPlace(_ms(found[1]), around=not find)
+            return _TimedPosition(_ms(found[1]), around=not find)
         if (when := moment(at)) is None:
             raise BadCall(
                 f"at={clipped(at, 60)} is neither a time nor a line's id.", "Write 2026-09-25T14:05:03Z, or an id."
             )
-        return _TimedPlace(int(when.timestamp() * 1000), around=not find)
-    return _TimedPlace(onward=bool(find))
+        return _TimedPosition(int(when.timestamp() * 1000), around=not find)
+    return _TimedPosition(onward=bool(find))
 
 
-def _ask(place: _TimedPlace, node: str | None) -> LogAsk:
-    if place.ms is None:
-        return LogAsk(node, start=datetime.fromtimestamp(0, UTC)) if place.onward else LogAsk(node)
-    at = _at(place.ms)
-    if place.around:
-        return LogAsk(node, at=at)
-    return LogAsk(node, start=at) if place.onward else LogAsk(node, end=at + timedelta(milliseconds=1))
+def _request(position: _TimedPosition, node: str | None) -> LogRequest:
+    if position.ms is None:
+        return LogRequest(node, start=datetime.fromtimestamp(0, UTC)) if position.onward else LogRequest(node)
+    at = _at(position.ms)
+    if position.around:
+        return LogRequest(node, at=at)
+    return LogRequest(node, start=at) if position.onward else LogRequest(node, end=at + timedelta(milliseconds=1))
 
 
-def _from(frame: pd.DataFrame, place: _TimedPlace) -> pd.DataFrame:
+def _from(frame: pd.DataFrame, position: _TimedPosition) -> pd.DataFrame:
     """Without the page before, up to its last line."""
-    if place.ms is None or place.digest is None:
+    if position.ms is None or position.digest is None:
         return frame
-    same = (frame["time"] == pd.Timestamp(place.ms, unit="ms", tz="UTC")) & (frame["digest"] == place.digest)
+    same = (frame["time"] == pd.Timestamp(position.ms, unit="ms", tz="UTC")) & (frame["digest"] == position.digest)
     if not same.any():
         return frame
     rows = same.to_numpy().nonzero()[0]
-    return frame.iloc[rows[-1] + 1 :] if place.onward else frame.iloc[: rows[0]]
+    return frame.iloc[rows[-1] + 1 :] if position.onward else frame.iloc[: rows[0]]
 
 
-def _following(kept: list[Fact], place: _TimedPlace, to_ms: int) -> str | None:
+def _following(kept: list[Fact], position: _TimedPosition, to_ms: int) -> str | None:
     if not kept:
-        return f"{_ONWARD_IN_TIME}{to_ms}" if place.onward else None
-    return f"{_ONWARD_IN_TIME}{kept[-1]['id']}" if place.onward else f"{_BACK_IN_TIME}{kept[0]['id']}"
+        return f"{_ONWARD_IN_TIME}{to_ms}" if position.onward else None
+    return f"{_ONWARD_IN_TIME}{kept[-1]['id']}" if position.onward else f"{_BACK_IN_TIME}{kept[0]['id']}"
 
 
 def _log_fact(row: object) -> Fact:

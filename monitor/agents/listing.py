@@ -1,4 +1,4 @@
-"""``jobs``: which jobs are there, and which needs somebody first?"""
+"""``jobs``: which jobs there are, and which needs somebody first."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Literal
 
-from monitor.agents.desk import Desk, Gone
-from monitor.agents.quoting import Answer, clipped, fitted, quote, quotes_of
+from monitor.agents.account_session import AccountSession, Gone
+from monitor.agents.quoting import ToolAnswer, clipped, fitted, quote, quotes_of
 from monitor.agents.shapes import JobRow
 from monitor.archive.document import json_types
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.stakes import stakes_usd
-from monitor.diagnose.verdict import Level, by_urgency, judge, place_of
+from monitor.diagnose.verdict import Level, by_urgency, judge, urgency_key_of
 from monitor.errors import BadCall, TrainwatchError
 from monitor.fetch.source import JobQuery, job_query
 from monitor.inert import inert
@@ -34,7 +34,7 @@ Sort = Literal["worst", "newest"]
 
 
 def jobs(
-    desk: Desk,
+    session: AccountSession,
     status: Status,
     name_contains: str,
     since: str,
@@ -43,22 +43,22 @@ def jobs(
     cursor: str,
     say: Progress,
     given_up: Callable[[], bool],
-) -> Answer:
+) -> ToolAnswer:
     """One page of the list; the jobs of a page are reviewed where ``sort`` is by what is wrong with them."""
     now = datetime.now(UTC)
     wanted = None if status == "all" else status
     query = job_query(wanted, name_contains or None, since or None, now, limit)
     found, more = _listed(
-        desk, JobQuery(query.status, query.name_contains, query.created_after, limit, _before(cursor))
+        session, JobQuery(query.status, query.name_contains, query.created_after, limit, _before(cursor))
     )
-    told = _reviewed(desk, by_urgency(found, now), say, given_up) if sort == "worst" else {}
-    rows = [_row(job, told.get(job.name), desk) for job in _ordered(found, told)]
+    told = _reviewed(session, by_urgency(found, now), say, given_up) if sort == "worst" else {}
+    rows = [_row(job, told.get(job.name), session) for job in _ordered(found, told)]
     last = min((job.created for job in found if job.created), default=None)
     following = json_types(last) if more else None
     remedies = {each.remedy: None for each in told.values() if isinstance(each, TrainwatchError) and each.remedy}
     waiting = sum(row["level"] is None for row in rows) if sort == "worst" else 0
 
-    def make(shown: int) -> Answer:
+    def make(shown: int) -> ToolAnswer:
         out = len(rows) - shown
         lines = [_HEAD, *(_line(row) for row in rows[:shown])] if rows else ["No training job matches."]
         if out:
@@ -71,7 +71,7 @@ def jobs(
         if rows:
             lines.append(f'Next: review(job="{rows[0]["name"]}").')
         data = {"jobs": rows[:shown], "left_out": out, "next": following if not out else None}
-        return Answer("\n".join(lines), data)
+        return ToolAnswer("\n".join(lines), data)
 
     return fitted(make, len(rows), CAP)
 
@@ -87,14 +87,14 @@ def _before(cursor: str) -> datetime | None:
         ) from None
 
 
-def _listed(desk: Desk, query: JobQuery) -> tuple[tuple[JobSummary, ...], bool]:
+def _listed(session: AccountSession, query: JobQuery) -> tuple[tuple[JobSummary, ...], bool]:
     """(the jobs, whether older ones match)."""
-    found = desk.account().find(query)
+    found = session.account().find(query)
     return found.jobs, found.more
 
 
 def _reviewed(
-    desk: Desk, found: list[JobSummary], say: Progress, given_up: Callable[[], bool]
+    session: AccountSession, found: list[JobSummary], say: Progress, given_up: Callable[[], bool]
 ) -> dict[str, Report | TrainwatchError]:
     """The jobs that could be reviewed in time, or why not; a few at once, the most urgent first."""
     told: dict[str, Report | TrainwatchError] = {}
@@ -107,7 +107,7 @@ def _reviewed(
         if late():
             return
         try:
-            told[job.name] = desk.report(job.name, given_up=late)
+            told[job.name] = session.report(job.name, given_up=late)
         except Gone:
             return
         except TrainwatchError as error:
@@ -120,25 +120,27 @@ def _reviewed(
     return told
 
 
-def _ordered(found: tuple[JobSummary, ...], told: dict[str, Report | TrainwatchError]) -> list[JobSummary]:
+def _ordered(found: tuple[JobSummary, ...], reviews: dict[str, Report | TrainwatchError]) -> list[JobSummary]:
     def rank(job: JobSummary) -> tuple[float, ...]:
-        report = told.get(job.name)
-        return place_of(job, report if isinstance(report, Report) else None)
+        report = reviews.get(job.name)
+        return urgency_key_of(job, report if isinstance(report, Report) else None)
 
-    return sorted(found, key=rank) if told else list(found)
+    return sorted(found, key=rank) if reviews else list(found)
 
 
-def _row(job: JobSummary, told: Report | TrainwatchError | None, desk: Desk) -> JobRow:
+def _row(job: JobSummary, review: Report | TrainwatchError | None, session: AccountSession) -> JobRow:
     level: Level | None = None
     verdict = finding = saved = cost = None
-    if isinstance(told, Report):
-        judged = judge(told)
-        level, verdict = judged.level, quotes_of(told).marked(clipped(judged.headline, _LONGEST))
-        finding = told.warnings[0].id if told.warnings else None
-        saved, cost = stakes_usd(told), told.cost.usd
-    elif isinstance(told, TrainwatchError):
-        level, verdict = "unknown", f"Review failed: {inert(clipped(told.message, _LONGEST))}"
-    elif desk.cache is not None and (kept := desk.cache.verdicts.of(desk.account().endpoint(), job.name, job.created)):
+    if isinstance(review, Report):
+        judged = judge(review)
+        level, verdict = judged.level, quotes_of(review).marked(clipped(judged.headline, _LONGEST))
+        finding = review.warnings[0].id if review.warnings else None
+        saved, cost = stakes_usd(review), review.cost.usd
+    elif isinstance(review, TrainwatchError):
+        level, verdict = "unknown", f"Review failed: {inert(clipped(review.message, _LONGEST))}"
+    elif session.cache is not None and (
+        kept := session.cache.verdicts.of(session.account().endpoint(), job.name, job.created)
+    ):
         level, verdict, finding = (kept.level, quote(kept.headline, _LONGEST), kept.finding)  # type: ignore[assignment]
     count = "" if job.instance_count is None else f"{job.instance_count} x "
     row: JobRow = json_types(

@@ -1,4 +1,4 @@
-"""``plan``: what would another model-parallel configuration do to step time and memory, and does the library take it?"""
+"""``plan``: what another model-parallel configuration would do to step time and memory, and whether the library takes it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from monitor.agents.desk import Desk
-from monitor.agents.quoting import Answer, Quotes, clipped, fitted, quotes_of
+from monitor.agents.account_session import AccountSession
+from monitor.agents.quoting import Quotes, ToolAnswer, clipped, fitted, quotes_of
 from monitor.agents.reviewing import range_of
 from monitor.agents.shapes import Problem
 from monitor.archive.document import as_line
@@ -22,16 +22,16 @@ _FITS = {"yes": "fits", "borderline": "is borderline", "no": "does not fit", "un
 
 
 def planned(
-    desk: Desk,
+    session: AccountSession,
     job: str,
     preset_name: str,
     start: Mapping[str, Any],
     change: Mapping[str, Any],
     say: Progress,
     given_up: Callable[[], bool],
-) -> Answer:
+) -> ToolAnswer:
     """The plan that starts from a job, a preset, or values."""
-    quotes, found = _plan(desk, job, preset_name, start, change, say, given_up)
+    quotes, found = _plan(session, job, preset_name, start, change, say, given_up)
     document = plan_document(found)
     document |= {part: _marked(document[part], quotes) for part in ("start", "distribution")}
     prediction = document["prediction"]
@@ -64,10 +64,10 @@ def _marked(value: Any, quotes: Quotes) -> Any:
     return quotes.marked(value) if isinstance(value, str) else value
 
 
-def _answer(found: Plan, document: Mapping[str, Any], lines: list[str], problems: list[Problem]) -> Answer:
+def _answer(found: Plan, document: Mapping[str, Any], lines: list[str], problems: list[Problem]) -> ToolAnswer:
     prediction, memory = document["prediction"], document["prediction"]["gpu_memory_gib"] or {}
 
-    def make(shown: int) -> Answer:
+    def make(shown: int) -> ToolAnswer:
         out = len(problems) - shown
         said = [*lines, *(f"- {each['id']} ({each['severity']}): {each['said']}" for each in problems[:shown])]
         if out:
@@ -87,13 +87,13 @@ def _answer(found: Plan, document: Mapping[str, Any], lines: list[str], problems
             "left_out": out,
             "next": None,
         }
-        return Answer("\n".join(said), data)
+        return ToolAnswer("\n".join(said), data)
 
     return fitted(make, len(problems), CAP)
 
 
 def _plan(
-    desk: Desk,
+    session: AccountSession,
     job: str,
     preset_name: str,
     start: Mapping[str, Any],
@@ -104,7 +104,7 @@ def _plan(
     if job and preset_name:
         raise BadCall("Both a job and a preset were given.", "Start from one of them.")
     if job:
-        report = desk.report(job, say, given_up)
+        report = session.report(job, say, given_up)
         begun = start_of(report, start, "given")
         return quotes_of(report), plan(begun, change, advice_of(report), ran=len(report.run.steps) > 0)
     chosen = preset(preset_name) if preset_name else None

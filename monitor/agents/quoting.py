@@ -1,4 +1,4 @@
-"""Which words are ours, and which does a stranger say? Text from logs and from AWS stands between ⟦ and ⟧, and nothing else.
+"""Which words are ours, and which a stranger says. Text from logs and from AWS stands between ⟦ and ⟧, and nothing else.
 How long is an answer for a model, and what of it fits? Whole items are left out, and what is left out is said.
 
 A log line is written by whoever runs in the job, and an agent reads it. Both signs are taken out of whatever is quoted, so
@@ -25,7 +25,7 @@ _PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolAnswer:
     """What a tool says: ``text`` for a model, ``data`` (plain JSON) for a program. Both say the same."""
 
     text: str
@@ -46,7 +46,7 @@ def tokens(text: str) -> int:
     return max(math.ceil(len(text) / _PER_TOKEN), pieces)
 
 
-def fitted(make: Callable[[int], Answer], items: int, cap: int) -> Answer:
+def fitted(make: Callable[[int], ToolAnswer], items: int, cap: int) -> ToolAnswer:
     """The answer of ``make`` with as many of the items as fit into so many tokens; it says by itself what is left out."""
     shown, step = items, max(1, items // 8)
     answer = make(shown)
@@ -83,8 +83,8 @@ def quote(text: str, longest: int = LONGEST) -> str:
 class Quotes:
     """What strangers say in one report, to be found again in our sentences."""
 
-    def __init__(self, said: Iterable[str]) -> None:
-        self._said = "\n".join(dict.fromkeys(_plain(text) for text in said if text))
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._said = "\n".join(dict.fromkeys(_plain(text) for text in texts if text))
 
     def marked(self, sentence: str) -> str:
         """Our sentence on one line, with what it repeats of theirs between the signs."""

@@ -1,12 +1,12 @@
-"""``review``: what is wrong with one job, how sure is that, what to do, and what would it gain?"""
+"""``review``: what is wrong with one job, how sure that is, what to do, and what it would gain."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Literal
 
-from monitor.agents.desk import Desk
-from monitor.agents.quoting import Answer, Quotes, clipped, fitted, quotes_of
+from monitor.agents.account_session import AccountSession
+from monitor.agents.quoting import Quotes, ToolAnswer, clipped, fitted, quotes_of
 from monitor.agents.shapes import FindingRow, NodeRow, Range
 from monitor.archive.document import json_types
 from monitor.diagnose.headline import facts, outlook, status_word
@@ -23,9 +23,11 @@ _FINDINGS, _NODES, _GAPS = 5, 4, 4
 _LONGEST = {"brief": 420, "full": 900}
 
 
-def review(desk: Desk, job: str, detail: Detail, say: Progress, given_up: Callable[[], bool]) -> Answer:
+def review(
+    session: AccountSession, job: str, detail: Detail, say: Progress, given_up: Callable[[], bool]
+) -> ToolAnswer:
     """The review of a job, its findings in the order of acting."""
-    report = desk.report(job, say, given_up)
+    report = session.report(job, say, given_up)
     quotes = quotes_of(report)
     rows = [_finding(each, quotes, _LONGEST[detail]) for each in report.findings]
     most = len(rows) if detail == "full" else min(len(rows), _FINDINGS)
@@ -33,7 +35,7 @@ def review(desk: Desk, job: str, detail: Detail, say: Progress, given_up: Callab
     many = len(nodes) if detail == "full" else min(len(nodes), _NODES)
     data = {"job": job, **_figures(report, quotes)}
 
-    def make(shown: int) -> Answer:
+    def make(shown: int) -> ToolAnswer:
         # Of many nodes the findings name those that matter.
         kept = nodes[: min(many, 4 * shown + _NODES)]
         out = len(rows) - shown
@@ -47,7 +49,7 @@ def review(desk: Desk, job: str, detail: Detail, say: Progress, given_up: Callab
         if rows:
             lines.append(f'Next: evidence(job="{job}", finding="{rows[0]["id"]}").')
         told = {**data, "findings": rows[:shown], "nodes": kept, "left_out": out, "next": following}
-        return Answer("\n".join(lines), json_types(told))
+        return ToolAnswer("\n".join(lines), json_types(told))
 
     return fitted(make, most, CAPS[detail])
 
@@ -63,7 +65,7 @@ def verdict_of(report: Report, quotes: Quotes) -> str:
 def _figures(report: Report, quotes: Quotes) -> dict[str, Any]:
     steps, cost = report.steps, report.cost
     # What is not known of the price is said beside the cost.
-    missing = [gap.said for gap in report.gaps if gap.what != "price"]
+    missing = [gap.sentence for gap in report.gaps if gap.what != "price"]
     gaps = [quotes.marked(clipped(said, 200)) for said in missing]
     kept = list(dict.fromkeys(gaps))[:_GAPS]
     return {

@@ -23,8 +23,8 @@ from pydantic import Field
 
 from monitor import __version__
 from monitor.agents import comparing, evidence, listing, planning, reviewing, shapes, watching
-from monitor.agents.desk import Desk
-from monitor.agents.quoting import Answer
+from monitor.agents.account_session import AccountSession
+from monitor.agents.quoting import ToolAnswer
 from monitor.errors import BadCall, NoSuchJob, TrainwatchError
 from monitor.faults import fault
 from monitor.inert import inert
@@ -46,7 +46,7 @@ Text = Annotated[str, Field(max_length=300)]
 Limit = Annotated[int, Field(ge=1, le=50)]
 
 
-def server(desk: Desk) -> MCPServer[None]:
+def server(session: AccountSession) -> MCPServer[None]:
     """The server over one account."""
     mcp: MCPServer[None] = MCPServer(
         "trainwatch", title="Trainwatch", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
@@ -69,7 +69,7 @@ def server(desk: Desk) -> MCPServer[None]:
         cursor: Text = "",
     ) -> Annotated[CallToolResult, shapes.Jobs]:
         """Training jobs of the account, a page of the newest, worst first: verdict, what could be saved, top finding."""
-        ask = partial(listing.jobs, desk, status, name_contains, since, sort, limit, cursor)
+        ask = partial(listing.jobs, session, status, name_contains, since, sort, limit, cursor)
         return await _answered(ctx, "jobs", ask)
 
     @offer(title="Review a job")
@@ -78,7 +78,7 @@ def server(desk: Desk) -> MCPServer[None]:
     ) -> Annotated[CallToolResult, shapes.Review]:
         """Why is a job slow, stalled, failed or expensive? Verdict, findings in the order of acting with what to do and the
         predicted gain, step times, nodes, cost, and what could not be seen."""
-        return await _answered(ctx, "review", partial(reviewing.review, desk, job, detail))
+        return await _answered(ctx, "review", partial(reviewing.review, session, job, detail))
 
     @offer(name="evidence", title="Evidence behind a finding, and log lines")
     async def evidence_(
@@ -90,9 +90,9 @@ def server(desk: Desk) -> MCPServer[None]:
         at: Annotated[str, Field(description="time or line id")] = "",
         limit: Annotated[int, Field(ge=1, le=evidence.MOST_LINES)] = 40,
         cursor: Text = "",
-    ) -> Annotated[CallToolResult, shapes.Evidence]:
+    ) -> Annotated[CallToolResult, shapes.EvidencePage]:
         """The figures and lines behind a finding; or log lines with a text (find), around a time (at), or the newest."""
-        ask = partial(evidence.evidence, desk, job, finding, find, node, at, limit, cursor)
+        ask = partial(evidence.evidence, session, job, finding, find, node, at, limit, cursor)
         return await _answered(ctx, "evidence", ask)
 
     @offer(title="Compare jobs")
@@ -103,7 +103,7 @@ def server(desk: Desk) -> MCPServer[None]:
         ],
     ) -> Annotated[CallToolResult, shapes.Compared]:
         """Which job takes less time for the same work (faster, slower, cannot tell, with an interval), and what differs."""
-        return await _answered(ctx, "compare", partial(comparing.compared, desk, jobs))
+        return await _answered(ctx, "compare", partial(comparing.compared, session, jobs))
 
     @offer(title="Predict a change of configuration")
     async def plan(
@@ -116,7 +116,7 @@ def server(desk: Desk) -> MCPServer[None]:
         """What another model-parallel configuration does to step time and GPU memory, what the library rejects, and the SDK's
         distribution argument. Parameters have the library's names: pipeline_parallel_degree, tensor_parallel_degree,
         microbatches, sharded_data_parallel_degree, batch_size, activation_checkpointing, instance_type, instance_count."""
-        ask = partial(planning.planned, desk, job, preset, start or {}, change or {})
+        ask = partial(planning.planned, session, job, preset, start or {}, change or {})
         return await _answered(ctx, "plan", ask)
 
     @offer(title="Watch a running job")
@@ -132,12 +132,12 @@ def server(desk: Desk) -> MCPServer[None]:
         ] = "",
     ) -> Annotated[CallToolResult, shapes.Watched]:
         """Waits for a condition (until), news, the job's end, or wait_s, and says what is new. Reports progress."""
-        return await _answered(ctx, "watch", partial(watching.watch, desk, job, until, wait_s, state))
+        return await _answered(ctx, "watch", partial(watching.watch, session, job, until, wait_s, state))
 
     return mcp
 
 
-async def _answered(ctx: Context, tool: str, ask: Callable[..., Answer]) -> CallToolResult:
+async def _answered(ctx: Context, tool: str, ask: Callable[..., ToolAnswer]) -> CallToolResult:
     """Runs it in a thread of its own; one that nobody waits for any more ends at its next step."""
     gone, said = threading.Event(), count(1)
     # Several jobs are reviewed side by side, in threads that know of no loop.

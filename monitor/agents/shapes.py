@@ -111,7 +111,7 @@ class Fact(TypedDict):
 
 
 @_in_few_words
-class Evidence(TypedDict):
+class EvidencePage(TypedDict):
     job: str
     facts: list[Fact]
     left_out: int

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from monitor.agents.desk import FRESH, Desk, Gone
-from monitor.agents.quoting import Answer, clipped, quotes_of
+from monitor.agents.account_session import FRESH, AccountSession, Gone
+from monitor.agents.quoting import ToolAnswer, clipped, quotes_of
 from monitor.agents.reviewing import range_of, verdict_of
-from monitor.alert.conditions import Condition, Rule, parse
+from monitor.alert.conditions import AlertRule, Condition, parse
 from monitor.alert.evaluate import judge as evaluated
 from monitor.archive.document import json_types
 from monitor.diagnose.headline import outlook, status_word
@@ -24,7 +24,7 @@ _FINDINGS = 12
 
 
 def watch(
-    desk: Desk,
+    session: AccountSession,
     job: str,
     until: str,
     wait_s: float,
@@ -32,13 +32,13 @@ def watch(
     say: Progress,
     given_up: Callable[[], bool],
     sleep: Callable[[float], None] = time.sleep,
-) -> Answer:
+) -> ToolAnswer:
     """Looks at a job until ``until`` holds (without one: until something is new), it has ended, or the time is over."""
     when = parse(until) if until else None
     end = time.monotonic() + wait_s
     begun, looks = state, 0
     while True:
-        report = desk.report(job, say, given_up)
+        report = session.report(job, say, given_up)
         begun, looks = begun or state_of(report), looks + 1
         if why := _why(report, when, until, begun, time.monotonic() >= end, wait_s):
             return _answer(job, report, why, begun)
@@ -58,7 +58,7 @@ def state_of(report: Report) -> str:
 
 def _why(report: Report, when: Condition | None, until: str, begun: str, late: bool, wait_s: float) -> str:
     if when is not None:
-        verdict = evaluated(report, Rule("until", when, until), datetime.now(UTC))
+        verdict = evaluated(report, AlertRule("until", when, until), datetime.now(UTC))
         if verdict.state == "firing":
             return f"the condition holds: {until}"
     if not report.job.is_running:
@@ -68,7 +68,7 @@ def _why(report: Report, when: Condition | None, until: str, begun: str, late: b
     return f"{duration(wait_s)} are over" if late else ""
 
 
-def _answer(job: str, report: Report, why: str, begun: str) -> Answer:
+def _answer(job: str, report: Report, why: str, begun: str) -> ToolAnswer:
     quotes, steps, now = quotes_of(report), report.steps, state_of(report)
     before = set(begun.rpartition("/")[2].split("+"))
     asks = [finding.id for finding in report.warnings][:_FINDINGS]
@@ -101,4 +101,4 @@ def _answer(job: str, report: Report, why: str, begun: str) -> Answer:
         "seconds_to_finish": None if steps is None else range_of(steps.seconds_to_finish),
         "state": now,
     }
-    return Answer("\n".join(lines), json_types(data))
+    return ToolAnswer("\n".join(lines), json_types(data))

@@ -18,7 +18,7 @@ Kind = Literal["host", "step", "silence", "cost"]
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class Metric:
     """One figure: CloudWatch's by the minute (host), the log's by the step (step), or one that moves by itself."""
 
     name: str
@@ -42,15 +42,15 @@ _HOST_WORDS |= {"memory_utilization": "memory", "disk_utilization": "disk space"
 _FROM_ZERO = (0.0, math.inf)
 
 #: By name, in the order of the documentation.
-MEASURES: dict[str, Measure] = {
+MEASURES: dict[str, Metric] = {
     measure.name: measure
     for measure in (
-        *(Measure(name, "host", "%", _HOST_WORDS[name], (0.0, 100.0), ("40%", "90%")) for name in HOST_METRICS),
-        Measure("step_time", "step", "s", "step time", _FROM_ZERO, ("1s", "2s")),
-        Measure("throughput", "step", "", "throughput", _FROM_ZERO, ("500", "500")),
-        Measure("loss", "step", "", "loss", (-math.inf, math.inf), ("3", "3")),
-        Measure("seconds_since_last_step", "silence", "s", "time since the last step", _FROM_ZERO, ("1 min", "15 min")),
-        Measure("cost_usd", "cost", "USD", "cost", _FROM_ZERO, ("500", "500")),
+        *(Metric(name, "host", "%", _HOST_WORDS[name], (0.0, 100.0), ("40%", "90%")) for name in HOST_METRICS),
+        Metric("step_time", "step", "s", "step time", _FROM_ZERO, ("1s", "2s")),
+        Metric("throughput", "step", "", "throughput", _FROM_ZERO, ("500", "500")),
+        Metric("loss", "step", "", "loss", (-math.inf, math.inf), ("3", "3")),
+        Metric("seconds_since_last_step", "silence", "s", "time since the last step", _FROM_ZERO, ("1 min", "15 min")),
+        Metric("cost_usd", "cost", "USD", "cost", _FROM_ZERO, ("500", "500")),
     )
 }
 
@@ -106,7 +106,7 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FindingCondition:
     """``finding ID``, or ``finding critical``: any finding of that severity."""
 
     subject: str
@@ -115,11 +115,11 @@ class Found:
         return f"finding {self.subject}"
 
 
-Condition = Threshold | Found
+Condition = Threshold | FindingCondition
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AlertRule:
     """A condition with a name, how loud it is, and who is told (sinks as they were written)."""
 
     name: str
@@ -137,7 +137,7 @@ _WORDS = {"<": "below", "<=": "at-most", ">": "above", ">=": "at-least"}
 
 def name_of(when: Condition) -> str:
     """A name for a rule that was given none: ``gpu_utilization-below-40-for-10m``."""
-    if isinstance(when, Found):
+    if isinstance(when, FindingCondition):
         return f"finding-{when.subject}"
     value = f"{number(when.value)}{'x' if when.relative else ''}"
     lasting = "" if when.lasting is None else f"-for-{str(when.lasting).replace(' ', '-')}"
@@ -236,7 +236,7 @@ class _Reader:
             self._left_over(lasting is not None, scoped)
         return Threshold(metric, op, value, relative, lasting, scope)
 
-    def _finding(self) -> Found:
+    def _finding(self) -> FindingCondition:
         from monitor.diagnose.rulebook import rules
 
         ids = [rule.id for rule in rules()]
@@ -245,7 +245,7 @@ class _Reader:
             self._wrong(word, f"There is no finding {_quoted(word.text)}{_nearest(word.text, [*ids, *SEVERITIES])}.")
         if self._next < len(self._words):
             self._wrong(self._words[self._next], "Nothing can follow the id of a finding.")
-        return Found(word.text)
+        return FindingCondition(word.text)
 
     def _no_metric(self, word: _Word) -> NoReturn:
         if word.text in {*_OPERATORS, "for", "on"} or _NUMBER.fullmatch(word.text):
@@ -396,13 +396,13 @@ def _quoted(text: str) -> str:
     return f'"{text}"'
 
 
-def _nearest(text: str, known: list[str]) -> str:
+def _nearest(text: str, names: list[str]) -> str:
     """`` (the nearest is …)``, or nothing."""
     plain = text.lower().replace("-", "_")
-    found = get_close_matches(text.lower(), known, 1, 0.6) or get_close_matches(plain, known, 1, 0.6)
+    found = get_close_matches(text.lower(), names, 1, 0.6) or get_close_matches(plain, names, 1, 0.6)
     if not found:
         # A word of a longer name: "gpu", "memory", "cost".
-        found = [name for name in known if len(plain) > 2 and plain in name.replace("-", "_")][:1]
+        found = [name for name in names if len(plain) > 2 and plain in name.replace("-", "_")][:1]
     return f"; the nearest is {found[0]}" if found else ""
 
 
@@ -411,7 +411,7 @@ _SPELLED_OUT = {"<": "below", "<=": "at most", ">": "above", ">=": "at least"}
 
 def senseless(when: Condition) -> str:
     """Why a condition tells nothing, as a sentence that says how it was understood and what would do; empty where it may."""
-    if isinstance(when, Found) or when.relative:
+    if isinstance(when, FindingCondition) or when.relative:
         return ""  # a multiple may be anything: a median of 0 has none
     measure = MEASURES[when.metric]
     low, high = measure.span

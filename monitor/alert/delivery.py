@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from monitor.alert.conditions import Rule
-from monitor.alert.evaluate import Verdict
+from monitor.alert.conditions import AlertRule
+from monitor.alert.evaluate import RuleVerdict
 from monitor.alert.ledger import COLUMNS, Ledger, Pending, SetAside, durable, trouble_of
-from monitor.alert.locks import Turn, taking_turns
+from monitor.alert.locks import LockAttempt, taking_turns
 from monitor.alert.message import Message, id_of
-from monitor.alert.news import Look, news
+from monitor.alert.news import AlertContext, news
 from monitor.alert.sinks import NotSent, Refused, exec_sink, sender
 from monitor.alert.sinks.names import Sink, address_of, sink_of
 from monitor.errors import BadCall, CannotDo
@@ -32,7 +32,7 @@ _LOCK_WAIT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DeliveryResult:
     """What became of the messages for one sink."""
 
     sink: Sink
@@ -84,13 +84,13 @@ def deliver(
     at_once_s: tuple[float, ...] = AT_ONCE_S,
     *,
     what: str = "",
-) -> Outcome:
+) -> DeliveryResult:
     """Sends what the sink has not got. The first message that cannot be sent now ends it: the receiver is down.
 
     ``what`` is what other processes are told of this one meanwhile.
     """
     if ledger.path is None:
-        return _sent(ledger, sink, Turn(True), sleep, clock, at_once_s)
+        return _sent(ledger, sink, LockAttempt(True), sleep, clock, at_once_s)
     lock = Path(f"{ledger.path}.{id_of(key_of(sink))[:12]}.lock")
     try:
         with taking_turns(lock, what, _LOCK_WAIT_S, sleep) as turn:
@@ -104,11 +104,11 @@ def deliver(
 def _sent(
     ledger: Ledger,
     sink: Sink,
-    turn: Turn,
+    turn: LockAttempt,
     sleep: Callable[[float], None],
     clock: Callable[[], float],
     at_once_s: tuple[float, ...],
-) -> Outcome:
+) -> DeliveryResult:
     key, sent, trouble = key_of(sink), 0, ""
     refused: list[SetAside] = []
     while turn.mine and not trouble:
@@ -120,7 +120,7 @@ def _sent(
             sent += not trouble
         except Refused as error:
             refused.append(ledger.refuse(waiting[0], clock(), str(error)))
-    return Outcome(sink, sent, ledger.count_pending(key), trouble, tuple(refused), turn.holder)
+    return DeliveryResult(sink, sent, ledger.count_pending(key), trouble, tuple(refused), turn.holder)
 
 
 def _send(
@@ -196,7 +196,7 @@ _TERMINAL = "stdout"
 _Answer = TypeVar("_Answer")
 
 
-class Telling:
+class RuleSinks:
     """The sinks of some rules. ``sinks`` are of all of them, beside each rule's own; a rule without any prints.
 
     Made before anything is judged: BadCall where a sink cannot be used, CannotDo where the ledger cannot.
@@ -204,7 +204,7 @@ class Telling:
 
     def __init__(
         self,
-        rules: Sequence[Rule],
+        rules: Sequence[AlertRule],
         sinks: Sequence[str],
         ledger: Path | None,
         sleep: Callable[[float], None] = time.sleep,
@@ -228,23 +228,23 @@ class Telling:
         self.trouble = ""
         """Why the ledger could not be used since the last look; "" where it could."""
 
-    def hear(self, look: Look, verdicts: Sequence[Verdict]) -> tuple[Message, ...]:
+    def record(self, context: AlertContext, verdicts: Sequence[RuleVerdict]) -> tuple[Message, ...]:
         """Writes down what is new for the sinks, and gives what is new to be printed.
 
         A ledger that cannot be used (``trouble``) loses nothing: what is new then is new at the next look, too.
         """
-        self.trouble, self._job = "", look.job.name
+        self.trouble, self._job = "", context.job.name
         if self._ledger is not None:
             sent = [verdict for verdict in verdicts if self._sent[verdict.rule.name]]
             keys = {name: tuple(map(key_of, mine)) for name, mine in self._sent.items()}
             try:
-                news(self._ledger, look, sent, keys)
+                news(self._ledger, context, sent, keys)
             except CannotDo as error:
                 self.trouble = str(error)
         printed = [verdict for verdict in verdicts if verdict.rule.name in self._printed]
-        return news(self._here, look, printed, {})
+        return news(self._here, context, printed, {})
 
-    def deliver(self) -> tuple[Outcome, ...]:
+    def deliver(self) -> tuple[DeliveryResult, ...]:
         """Sends what the ledger holds for these sinks, that of earlier processes too."""
         if self._ledger is None:
             return ()
@@ -259,13 +259,13 @@ class Telling:
     def set_aside(self) -> tuple[SetAside, ...]:
         """What these sinks refused for good, now or before."""
         keys = set(map(key_of, self.sinks))
-        return tuple(aside for aside in self._asked(Ledger.set_aside) if aside.sink in keys)
+        return tuple(aside for aside in self._from_ledger(Ledger.set_aside) if aside.sink in keys)
 
     def damage(self) -> tuple[str, ...]:
         """A sentence for each damaged row of the ledger that nobody was told of."""
-        return tuple(self._asked(Ledger.damage))
+        return tuple(self._from_ledger(Ledger.damage))
 
-    def _asked(self, ask: Callable[[Ledger], list[_Answer]]) -> list[_Answer]:
+    def _from_ledger(self, ask: Callable[[Ledger], list[_Answer]]) -> list[_Answer]:
         try:
             return [] if self._ledger is None else ask(self._ledger)
         except CannotDo as error:

@@ -1,4 +1,4 @@
-"""Does a job cross its thresholds, where, since when? Pure: a report and a moment in, a verdict a rule out; for drawing,
+"""Whether a job crosses its thresholds, where, since when. Pure: a report and a moment in, a verdict a rule out; for drawing,
 the spans in which a condition held.
 
 A finding that was not reported counts as absent only if the data it needs could be read.
@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from monitor.alert.conditions import MEASURES, Found, Rule, Threshold
+from monitor.alert.conditions import MEASURES, AlertRule, FindingCondition, Threshold
 from monitor.alert.series import (
     LEAST_MINUTES,
     LEAST_STEPS,
@@ -25,7 +25,7 @@ from monitor.alert.series import (
     silence_tracks,
     step_tracks,
 )
-from monitor.alert.track import Span, Track, Tracked, Walk, holds, limits, spans_of, walk
+from monitor.alert.track import SampleSpan, Track, Tracked, Walk, holds, limits, spans_of, walk
 from monitor.choices import SEVERITIES
 from monitor.diagnose.rulebook import rules
 from monitor.model import Finding, Report, natural_order
@@ -111,20 +111,20 @@ def _rows(track: Track) -> pd.DataFrame:
 _STALE = timedelta(minutes=18)
 
 
-def evaluate(report: Report, rules: Sequence[Rule], now: datetime) -> tuple[Verdict, ...]:
+def evaluate(report: Report, rules: Sequence[AlertRule], now: datetime) -> tuple[RuleVerdict, ...]:
     """A verdict for each rule, in their order."""
     return tuple(judge(report, rule, now) for rule in rules)
 
 
-def judge(report: Report, rule: Rule, now: datetime) -> Verdict:
+def judge(report: Report, rule: AlertRule, now: datetime) -> RuleVerdict:
     when = rule.when
-    if isinstance(when, Found):
+    if isinstance(when, FindingCondition):
         return findings_verdict(report, rule, when)
     verdict = _judge(report, rule, when, now)
     return verdict if verdict.value is None else replace(verdict, came_by=came_by_words(report, when))
 
 
-def _judge(report: Report, rule: Rule, when: Threshold, now: datetime) -> Verdict:
+def _judge(report: Report, rule: AlertRule, when: Threshold, now: datetime) -> RuleVerdict:
     tracked = tracks_of(report, when, now, at_end=when.lasting is None)
     walked = [(track, walk(track, when)) for track in tracked.tracks]
     running = report.job.is_running
@@ -137,7 +137,9 @@ def _judge(report: Report, rule: Rule, when: Threshold, now: datetime) -> Verdic
     firing.sort(key=lambda one: (_badness(one.value, when), natural_order(one.node or "")))
     if firing:
         worst = firing[0]
-        return Verdict(rule, "firing", worst.node, worst.since, worst.value, tracked.unit, worst.limit, tuple(firing))
+        return RuleVerdict(
+            rule, "firing", worst.node, worst.since, worst.value, tracked.unit, worst.limit, tuple(firing)
+        )
     return _not_firing(rule, when, tracked, walked, now if running else None)
 
 
@@ -167,7 +169,7 @@ def moment(track: Track, seconds: float) -> datetime | None:
     return datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=round(1000 * seconds))
 
 
-def value_of(track: Track, span: Span, latest: int | None = None) -> float:
+def value_of(track: Track, span: SampleSpan, latest: int | None = None) -> float:
     """What is told of a span: its newest figure, or of one that is over its mean."""
     if latest is not None or not track.is_sampled:
         return float(track.values[span.last if latest is None else latest])
@@ -175,15 +177,15 @@ def value_of(track: Track, span: Span, latest: int | None = None) -> float:
     return float(np.nanmean(values))
 
 
-def _firing(track: Track, when: Threshold, found: Walk, span: Span, anywhere: bool, unit: str) -> Crossing:
-    latest = None if anywhere else found.latest
+def _firing(track: Track, when: Threshold, walk: Walk, span: SampleSpan, anywhere: bool, unit: str) -> Crossing:
+    latest = None if anywhere else walk.latest
     limit = limits(track, when)[span.last if latest is None else latest]
     until = moment(track, float(track.ends[span.last])) if anywhere else None
     since = moment(track, float(track.begins[span.first]))
     return Crossing(track.node, since, until, value_of(track, span, latest), float(limit), unit)
 
 
-def _length(track: Track, span: Span) -> tuple[float, int]:
+def _length(track: Track, span: SampleSpan) -> tuple[float, int]:
     time_s = float(track.ends[span.last] - track.begins[span.first])
     steps = int(track.steps_after[span.last] - track.steps_before[span.first])
     # Of equal ones the first.
@@ -198,22 +200,22 @@ def _badness(value: float | None, when: Threshold) -> float:
 
 
 def _not_firing(
-    rule: Rule, when: Threshold, tracked: Tracked, walked: Sequence[tuple[Track, Walk]], now: datetime | None
-) -> Verdict:
+    rule: AlertRule, when: Threshold, tracked: Tracked, walked: Sequence[tuple[Track, Walk]], now: datetime | None
+) -> RuleVerdict:
     newest = []
     for track, found in walked:
         if found.latest is not None:
             limit = float(limits(track, when)[found.latest])
             newest.append((track, found.latest, float(track.values[found.latest]), limit))
     if not newest:
-        return Verdict(rule, "no data", unit=tracked.unit, why=tracked.why_none or _why_unknown(when))
+        return RuleVerdict(rule, "no data", unit=tracked.unit, why=tracked.why_none or _why_unknown(when))
     track, _, value, limit = min(newest, key=lambda each: (_badness(each[2], when), natural_order(each[0].node or "")))
     if now is not None and MEASURES[when.metric].kind == "host":
         last = max(moment(track, float(track.ends[place])) or now for track, place, _, _ in newest)
         if now - last > _STALE:
             why = f"The newest figures for {MEASURES[when.metric].words} are from {last:%d %b, %H:%M} UTC."
-            return Verdict(rule, "no data", track.node, None, None, tracked.unit, limit, why=why)
-    return Verdict(rule, "ok", track.node, None, value, tracked.unit, limit)
+            return RuleVerdict(rule, "no data", track.node, None, None, tracked.unit, limit, why=why)
+    return RuleVerdict(rule, "ok", track.node, None, value, tracked.unit, limit)
 
 
 def _why_unknown(when: Threshold) -> str:
@@ -225,7 +227,7 @@ def _why_unknown(when: Threshold) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ConditionStretch:
     """One stretch; no node where the condition is of all of them together."""
 
     node: str | None
@@ -233,7 +235,7 @@ class Held:
     end: datetime
 
 
-def held(report: Report, when: Threshold, now: datetime) -> tuple[Held, ...]:
+def stretches_of(report: Report, when: Threshold, now: datetime) -> tuple[ConditionStretch, ...]:
     """All stretches in which a condition held, node by node, in time; none of lines without a clock."""
     found = []
     for track in tracks_of(report, when, now).tracks:
@@ -241,7 +243,7 @@ def held(report: Report, when: Threshold, now: datetime) -> tuple[Held, ...]:
         for span in spans_of(track, truth, 1, when.lasting):
             start, end = moment(track, float(track.begins[span.first])), moment(track, float(track.ends[span.last]))
             if start is not None and end is not None:
-                found.append(Held(track.node, start, end))
+                found.append(ConditionStretch(track.node, start, end))
     return tuple(found)
 
 
@@ -279,10 +281,10 @@ class Crossing:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RuleVerdict:
     """A rule as of one moment."""
 
-    rule: Rule
+    rule: AlertRule
     state: State
     node: str | None = None
     """Where it fires, or comes nearest to firing."""
@@ -324,7 +326,7 @@ def figure(value: float | None, metric: str, unit: str) -> str:
     return f"{shown}{f' {unit}' if unit else ''}"
 
 
-def value_words(verdict: Verdict) -> str:
+def value_words(verdict: RuleVerdict) -> str:
     """The value of a verdict, and of a relative threshold what it is measured by."""
     when = verdict.rule.when
     if not isinstance(when, Threshold) or verdict.value is None:
@@ -348,21 +350,21 @@ def when_words(since: datetime | None, until: datetime | None) -> str:
     return f"{day}, {since.astimezone(UTC):%H:%M} to {later}{until.astimezone(UTC):%H:%M} UTC"
 
 
-def findings_verdict(report: Report, rule: Rule, when: Found) -> Verdict:
+def findings_verdict(report: Report, rule: AlertRule, when: FindingCondition) -> RuleVerdict:
     """The verdict of ``finding ID`` or ``finding critical``."""
     said = [found for found in report.findings if when.subject in {found.id, found.severity}]
     if said:
         firing = tuple(of_finding(found) for found in said)
         first = firing[0]
-        return Verdict(rule, "firing", first.node, first.since, firing=firing, summary=said[0].summary)
+        return RuleVerdict(rule, "firing", first.node, first.since, firing=firing, summary=said[0].summary)
     lacks = missing(report, when.subject)
-    return Verdict(rule, "no data", why=lacks) if lacks else Verdict(rule, "ok")
+    return RuleVerdict(rule, "no data", why=lacks) if lacks else RuleVerdict(rule, "ok")
 
 
 def missing(report: Report, subject: str) -> str:
     """Why nothing can be said of a finding, or of a severity; empty where its silence means something."""
     if report.broken and (subject in SEVERITIES or subject in report.broken):
-        return " ".join(gap.said for gap in report.faults if gap.what == "program")
+        return " ".join(gap.sentence for gap in report.faults if gap.what == "program")
     need = "logs" if subject in SEVERITIES else next((rule.needs for rule in rules() if rule.id == subject), "nothing")
     run = report.run
     if run.job.source == "aws" and run.job.started is None:
@@ -380,12 +382,12 @@ def missing(report: Report, subject: str) -> str:
 
 def _because(report: Report, what: str, sentence: str) -> str:
     gap = next((gap for gap in report.run.gaps if gap.what == what), None)
-    return sentence if gap is None else f"{sentence} {gap.said}"
+    return sentence if gap is None else f"{sentence} {gap.sentence}"
 
 
-def of_finding(found: Finding, fired: datetime | None = None) -> Crossing:
+def of_finding(finding: Finding, fired: datetime | None = None) -> Crossing:
     """A finding that a rule fires for: since its first evidence, of the one node that it names."""
-    since = next((evidence.start for evidence in found.evidence if evidence.start is not None), None)
-    nodes = {evidence.node for evidence in found.evidence if evidence.node}
+    since = next((evidence.start for evidence in finding.evidence if evidence.start is not None), None)
+    nodes = {evidence.node for evidence in finding.evidence if evidence.node}
     node = nodes.pop() if len(nodes) == 1 else None
-    return Crossing(node, since, finding=found.id, summary=found.summary, fired=fired)
+    return Crossing(node, since, finding=finding.id, summary=finding.summary, fired=fired)

@@ -10,10 +10,10 @@ from itertools import pairwise
 
 import pandas as pd
 
-from monitor.alert.conditions import MEASURES, Found, Lasting, Rule, Threshold
+from monitor.alert.conditions import MEASURES, AlertRule, FindingCondition, Lasting, Threshold
 from monitor.alert.evaluate import Crossing, State, judge, missing, moment, of_finding, tracks_of
 from monitor.alert.series import came_by_words
-from monitor.alert.track import Span, Track, holds, limits, spans_of
+from monitor.alert.track import SampleSpan, Track, holds, limits, spans_of
 from monitor.analyze.phases import USEFUL
 from monitor.analyze.utilization import LEFT_OUT_AT_END
 from monitor.diagnose.rulebook import diagnose
@@ -126,7 +126,7 @@ def is_refuted(report: Report, when: Threshold, now: datetime, key: str, since_s
     return reaches and bool((between & (truth == 0)).any())
 
 
-def _pairs(track: Track, when: Threshold, cool_down_s: float) -> Iterator[tuple[Span, float, float | None]]:
+def _pairs(track: Track, when: Threshold, cool_down_s: float) -> Iterator[tuple[SampleSpan, float, float | None]]:
     """(what fired, when it did, when it was over), in seconds of the track."""
     truth = holds(track.values, limits(track, when), when)
     clears = clears_after(when)
@@ -152,7 +152,7 @@ def _pairs(track: Track, when: Threshold, cool_down_s: float) -> Iterator[tuple[
         quiet_until = over_s + cool_down_s
 
 
-def _lasted(track: Track, span: Span, lasting: Lasting | None) -> float:
+def _lasted(track: Track, span: SampleSpan, lasting: Lasting | None) -> float:
     """When a span had lasted long enough: of samples with the end of one of them, else to the second."""
     if track.is_sampled:
         return float(track.ends[span.done])
@@ -160,7 +160,7 @@ def _lasted(track: Track, span: Span, lasting: Lasting | None) -> float:
     return float(track.begins[span.first]) + asked_s
 
 
-def _episode(track: Track, when: Threshold, span: Span, at: float, over: float | None, unit: str) -> Crossing:
+def _episode(track: Track, when: Threshold, span: SampleSpan, at: float, over: float | None, unit: str) -> Crossing:
     values = track.values[span.first : span.done + 1]
     if track.rates is not None:
         value = float(track.values[span.done] - track.rates[span.done] * (track.ends[span.done] - at))
@@ -198,30 +198,30 @@ def replay(report: Report, now: datetime, progress: Callable[[float], None] = la
     if report.cost.price_usd_per_instance_hour is not None:
         price = Price(report.cost.price_usd_per_instance_hour, report.cost.price_source or "")
 
-    def said(at: datetime) -> FindingsThen:
+    def findings_at(at: datetime) -> FindingsThen:
         return {found.id: found for found in diagnose(as_of(report.run, at), at, price)}
 
     count = max(1, min(_MOMENTS, int((end - job.started) / _CLOSEST)))
     seen: list[tuple[datetime, FindingsThen]] = [(job.started, {})]
     for place in range(1, count):
         at = job.started + (end - job.started) * place / count
-        seen.append((at, said(at)))
+        seen.append((at, findings_at(at)))
         progress(place / count)
     seen.append((end, final))
-    closer = [_first_said(before, after, said) for before, after in pairwise(seen)]
+    closer = [_first_shown(before, after, findings_at) for before, after in pairwise(seen)]
     return Replay(tuple(sorted([*seen[1:], *(found for part in closer for found in part)], key=lambda each: each[0])))
 
 
-def _first_said(
+def _first_shown(
     before: tuple[datetime, FindingsThen],
     after: tuple[datetime, FindingsThen],
-    said: Callable[[datetime], FindingsThen],
+    findings_at: Callable[[datetime], FindingsThen],
 ) -> list[tuple[datetime, FindingsThen]]:
     """Moments in between that bring a new finding that asks for action nearer than to a minute."""
     found = []
     while after[0] - before[0] > _CLOSEST and _loud(after[1]) - _loud(before[1]):
         middle = before[0] + (after[0] - before[0]) / 2
-        looked = (middle, said(middle))
+        looked = (middle, findings_at(middle))
         found.append(looked)
         if _loud(looked[1]) - _loud(before[1]):
             after = looked
@@ -230,11 +230,11 @@ def _first_said(
     return found
 
 
-def _loud(said: FindingsThen) -> set[str]:
-    return {id for id, found in said.items() if found.severity != "info"}
+def _loud(findings: FindingsThen) -> set[str]:
+    return {id for id, found in findings.items() if found.severity != "info"}
 
 
-def finding_episodes(replayed: Replay, when: Found) -> tuple[Crossing, ...]:
+def finding_episodes(replayed: Replay, when: FindingCondition) -> tuple[Crossing, ...]:
     """One for each time that a finding was said and not yet before; one that stays away for two moments is over."""
     opened: dict[str, Crossing] = {}
     absent: dict[str, datetime] = {}
@@ -254,7 +254,7 @@ def finding_episodes(replayed: Replay, when: Found) -> tuple[Crossing, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class BacktestedAlert:
     """One alert that would have been sent."""
 
     episode: Crossing
@@ -271,9 +271,9 @@ class Said:
 class Backtested:
     """One rule over one job."""
 
-    rule: Rule
+    rule: AlertRule
     state: State
-    said: tuple[Said, ...] = ()
+    said: tuple[BacktestedAlert, ...] = ()
     why: str = ""
     came_by: str = ""
     """How the step times of its alerts were come by, where they are not simply printed."""
@@ -294,7 +294,7 @@ class BacktestedJob:
 
 def backtest(
     report: Report,
-    rules: Sequence[Rule],
+    rules: Sequence[AlertRule],
     now: datetime,
     cool_down_s: float = COOL_DOWN_S,
     progress: Callable[[float], None] = lambda share: None,
@@ -302,16 +302,18 @@ def backtest(
     """Walks through the job. ``now`` matters only for one that still runs."""
     job = report.job
     until = job.ended or (now if job.is_running else report.run.logs.last_line_at or now)
-    replayed = replay(report, until, progress) if any(isinstance(rule.when, Found) for rule in rules) else Replay()
+    replayed = (
+        replay(report, until, progress) if any(isinstance(rule.when, FindingCondition) for rule in rules) else Replay()
+    )
     tested = tuple(_tested(report, rule, now, until, replayed, cool_down_s) for rule in rules)
     return BacktestedJob(job.name, job.status, job.started, job.ended, until, report.cost.usd, tested)
 
 
 def _tested(
-    report: Report, rule: Rule, now: datetime, until: datetime, replayed: Replay, cool_down_s: float
+    report: Report, rule: AlertRule, now: datetime, until: datetime, replayed: Replay, cool_down_s: float
 ) -> Backtested:
     when = rule.when
-    if isinstance(when, Found):
+    if isinstance(when, FindingCondition):
         found = finding_episodes(replayed, when)
         late = timedelta(0)
         why = missing(report, when.subject)
@@ -321,18 +323,18 @@ def _tested(
         why = judge(report, rule, now).why if not found else ""
     if not found:
         return Backtested(rule, "no data" if why else "ok", why=why)
-    said = [_said(report, episode, late, until) for episode in found]
+    said = [_backtested(report, episode, late, until) for episode in found]
     said.sort(key=lambda each: (each.at is None, each.at, each.episode.key))
-    came_by = "" if isinstance(when, Found) else came_by_words(report, when)
+    came_by = "" if isinstance(when, FindingCondition) else came_by_words(report, when)
     return Backtested(rule, "firing", tuple(said), came_by=came_by)
 
 
-def _said(report: Report, episode: Crossing, late: timedelta, until: datetime) -> Said:
+def _backtested(report: Report, episode: Crossing, late: timedelta, until: datetime) -> BacktestedAlert:
     if episode.fired is None:
-        return Said(episode, None, None, None, None)
+        return BacktestedAlert(episode, None, None, None, None)
     at = episode.fired + late
     before_end_s = max(0.0, (until - at).total_seconds())
-    return Said(episode, at, before_end_s, *_cost_after(report, at))
+    return BacktestedAlert(episode, at, before_end_s, *_cost_after(report, at))
 
 
 def _cost_after(report: Report, at: datetime) -> tuple[float | None, float | None]:

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from monitor.alert.locks import process_that_locks
-from monitor.alert.message import Message, kept, message_from
+from monitor.alert.message import Message, message_from, stored
 from monitor.errors import CannotDo
-from monitor.settings import no_place, user_folder
+from monitor.settings import no_home, user_folder
 
 #: Table -> its columns and what they hold; one with "?" may be null.
 COLUMNS: Mapping[str, Mapping[str, str]] = {
@@ -136,7 +136,7 @@ LONGEST_WAIT_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LedgerEntry:
     """An alert that was said: the newest of its job, rule and key (a node, or a finding)."""
 
     number: int
@@ -191,7 +191,7 @@ def ledger_file(environ: Mapping[str, str] | None = None) -> Path | None:
 def durable(path: Path | None) -> Path:
     """The path; CannotDo where there is none, and what is said would be forgotten with the process."""
     if path is None:
-        raise no_place("the ledger of alerts", "STATE", ", or name a file with --ledger")
+        raise no_home("the ledger of alerts", "STATE", ", or name a file with --ledger")
     return path
 
 
@@ -245,7 +245,7 @@ class Ledger:
                     self._db.execute("rollback")
                 raise
 
-    def first_look(self, job: str, rule: str, now: float) -> float:
+    def first_check(self, job: str, rule: str, now: float) -> float:
         """When a rule was first asked of a job: now, if never before."""
         found = self._sound("looks", "where job = ? and rule = ?", (job, rule))
         if not found:
@@ -264,11 +264,14 @@ class Ledger:
             self._db.execute("delete from marks where name = ?", (name,))
             self._db.execute("insert into marks values (?, ?)", (name, at))
 
-    def newest(self, job: str, rule: str) -> dict[str, Told]:
+    def newest(self, job: str, rule: str) -> dict[str, LedgerEntry]:
         """By key, the newest alert of each."""
         rows = self._sound("alerts", "where job = ? and rule = ?", (job, rule))
         names = ("number", "since", "fired", "absent", "closed", "cleared", "about")
-        return {row["key"]: Told(*(row[name] for name in names)) for row in sorted(rows, key=lambda row: row["number"])}
+        return {
+            row["key"]: LedgerEntry(*(row[name] for name in names))
+            for row in sorted(rows, key=lambda row: row["number"])
+        }
 
     def open(
         self,
@@ -305,7 +308,7 @@ class Ledger:
         """Notes that a sink is to get a message."""
         self._db.execute(
             "insert or ignore into deliveries (id, sink, message, created) values (?, ?, ?, ?)",
-            (message.id, sink, json.dumps(kept(message)), now),
+            (message.id, sink, json.dumps(stored(message)), now),
         )
 
     def pending(self, sink: str, now: float) -> list[Pending]:

@@ -30,7 +30,7 @@ _LOCKS = Path("/proc/locks")
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class LockAttempt:
     """What came of waiting for a lock."""
 
     mine: bool
@@ -39,22 +39,24 @@ class Turn:
 
 
 @contextmanager
-def taking_turns(path: Path, what: str, wait_s: float, sleep: Callable[[float], None] = time.sleep) -> Iterator[Turn]:
+def taking_turns(
+    path: Path, what: str, wait_s: float, sleep: Callable[[float], None] = time.sleep
+) -> Iterator[LockAttempt]:
     """Holds the lock of a file while the block runs, or says who does. ``what`` is what others are told of the holder.
 
     OSError where the file cannot be made.
     """
     if fcntl is None:
-        yield Turn(True)
+        yield LockAttempt(True)
         return
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        if not _held(handle, wait_s, sleep):
-            yield Turn(False, _holder(handle))
+        if not _acquired(handle, wait_s, sleep):
+            yield LockAttempt(False, _holder(handle))
             return
         _write(handle, json.dumps(_self(what)).encode())
         try:
-            yield Turn(True)
+            yield LockAttempt(True)
         finally:
             _write(handle, b"")
     finally:
@@ -72,7 +74,7 @@ def process_that_locks(path: Path) -> str:
     return f"process {held[1]}" if held and int(held[1]) > 0 else "another process"
 
 
-def _held(handle: int, wait_s: float, sleep: Callable[[float], None]) -> bool:
+def _acquired(handle: int, wait_s: float, sleep: Callable[[float], None]) -> bool:
     waited_s, step_s = 0.0, 0.05
     while True:
         try:

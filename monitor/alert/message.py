@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 from urllib.parse import urlencode
 
-from monitor.alert.conditions import Rule, Threshold
-from monitor.alert.evaluate import Crossing, Verdict, figure
-from monitor.alert.history import Backtested, BacktestedJob, Said
+from monitor.alert.conditions import AlertRule, Threshold
+from monitor.alert.evaluate import Crossing, RuleVerdict, figure
+from monitor.alert.history import Backtested, BacktestedAlert, BacktestedJob
 from monitor.diagnose.headline import status_word
 from monitor.model import Job
 from monitor.model.document import Forms, document
@@ -23,7 +23,7 @@ from monitor.words import clock, duration
 SCHEMA = 1
 
 
-def alert_document(job: str, verdicts: Sequence[Verdict], now: datetime) -> dict[str, Any]:
+def alert_document(job: str, verdicts: Sequence[RuleVerdict], now: datetime) -> dict[str, Any]:
     """Plain JSON types; what is unknown is null, instants are ISO 8601 UTC."""
     return {
         "schema": SCHEMA,
@@ -74,13 +74,13 @@ def _rule(over: Sequence[Backtested]) -> dict[str, Any]:
 
 
 _FORMS: Forms = {
-    Verdict: "name=rule.name when=rule.text state severity=rule.severity node since value unit limit firing came_by? "
+    RuleVerdict: "name=rule.name when=rule.text state severity=rule.severity node since value unit limit firing came_by? "
     "why=reason?",
     Crossing: "node since until value limit finding?",
     BacktestedJob: "name=job status started ended usd rules",
     Backtested: "name=rule.name state came_by? why? alerts=said",
-    Said: "at since=episode.since resolved=episode.until node=episode.node finding=episode.finding? value=episode.value "
-    "limit=episode.limit unit=episode.unit seconds_before_end usd_after wasted_usd_after",
+    BacktestedAlert: "at since=episode.since resolved=episode.until node=episode.node finding=episode.finding? "
+    "value=episode.value limit=episode.limit unit=episode.unit seconds_before_end usd_after wasted_usd_after",
 }
 
 
@@ -138,7 +138,14 @@ class Message:
 
 
 def message_of(
-    kind: Kind, id: str, rule: Rule, job: Job, about: Crossing, now: datetime, public_url: str = "", where: str = ""
+    kind: Kind,
+    id: str,
+    rule: AlertRule,
+    job: Job,
+    about: Crossing,
+    now: datetime,
+    public_url: str = "",
+    where: str = "",
 ) -> Message:
     """The message, in words; ``where`` is said of the job where it may be in one of several accounts."""
     return Message(
@@ -164,13 +171,13 @@ def message_of(
     )
 
 
-def kept(message: Message) -> dict[str, Any]:
+def stored(message: Message) -> dict[str, Any]:
     """The message as the ledger keeps it."""
     return {"version": VERSION, **message.document()}
 
 
 def message_from(data: dict[str, Any]) -> Message:
-    """The message that ``kept`` made ``data`` of. ValueError, as "has an odd title", where it is something else."""
+    """The message that ``stored`` made ``data`` of. ValueError, as "has an odd title", where it is something else."""
     if data.get("version", VERSION) != VERSION:
         raise ValueError("is of a version that this program does not know")
     for field in fields(Message):
@@ -206,14 +213,14 @@ def link_of(job: Job, public_url: str) -> str | None:
     return f"{public_url}/job?{urlencode({name: text for name, text in parts.items() if text})}"
 
 
-def _title(kind: Kind, rule: Rule, job: Job, about: Crossing) -> str:
+def _title(kind: Kind, rule: AlertRule, job: Job, about: Crossing) -> str:
     word = {"firing": rule.severity.upper(), "resolved": "RESOLVED", "ended": "ENDED"}.get(kind, "")
     where = f" on {about.node}" if about.node else ""
     what = f" ({about.finding})" if about.finding and about.finding not in rule.name else ""
     return f"{word}: {rule.name}{what}{where}, job {job.name}"
 
 
-def _text(kind: Kind, rule: Rule, job: Job, about: Crossing) -> str:
+def _text(kind: Kind, rule: AlertRule, job: Job, about: Crossing) -> str:
     since = ""
     if about.since is not None:
         ended = about.until is not None and kind != "firing"

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-from monitor.alert.conditions import Rule, name_of, parse, senseless
+from monitor.alert.conditions import AlertRule, name_of, parse, senseless
 from monitor.alert.locks import change, read_text
 from monitor.alert.sinks.names import sink_of
 from monitor.choices import SEVERITIES, RuleSeverity
@@ -22,7 +22,7 @@ _EXAMPLE = 'Write [[rule]], and below it name = "idle" and when = "gpu_utilizati
 HEADER = re.compile(r"^[ \t]*\[\[[ \t]*rule[ \t]*\]\][ \t]*(?:#.*)?$", re.MULTILINE)
 
 
-def read_rules(path: Path) -> tuple[Rule, ...]:
+def read_rules(path: Path) -> tuple[AlertRule, ...]:
     """The rules of a file, at least one."""
     try:
         text = text_of(path)
@@ -35,7 +35,7 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
     return rules
 
 
-def rules_in(text: str, where: str, strict: bool = True) -> tuple[Rule, ...]:
+def rules_in(text: str, where: str, strict: bool = True) -> tuple[AlertRule, ...]:
     """The rules of a text; ``where`` is what errors call it. Without ``strict`` a condition that can never or always hold is
     kept, with its doubt."""
     try:
@@ -54,17 +54,17 @@ def rules_in(text: str, where: str, strict: bool = True) -> tuple[Rule, ...]:
     tables = data.get("rule", [])
     if not isinstance(tables, list) or not all(isinstance(table, Mapping) for table in tables):
         _wrong(text, where, None, "rule", f"rules are a list of tables. {_EXAMPLE}")
-    rules: list[Rule] = []
+    rules: list[AlertRule] = []
     for number, table in enumerate(tables):
         rules.append(_rule(table, text, where, number, {rule.name for rule in rules}, strict))
     return tuple(rules)
 
 
-def as_toml(rules: Iterable[Rule]) -> str:
+def as_toml(rules: Iterable[AlertRule]) -> str:
     return "\n".join(_block(rule) for rule in rules)
 
 
-def _block(rule: Rule) -> str:
+def _block(rule: AlertRule) -> str:
     lines = ["[[rule]]", f"name = {_quoted(rule.name)}", f"when = {_quoted(rule.text)}"]
     if rule.severity != "warning":
         lines.append(f"severity = {_quoted(rule.severity)}")
@@ -87,7 +87,7 @@ def check_name(name: str) -> str:
     return ""
 
 
-def _rule(table: Mapping[str, Any], text: str, where: str, place: int, taken: set[str], strict: bool) -> Rule:
+def _rule(table: Mapping[str, Any], text: str, where: str, place: int, taken: set[str], strict: bool) -> AlertRule:
     def wrong(key: str, sentence: str) -> NoReturn:
         _wrong(text, where, place, key, sentence)
 
@@ -123,7 +123,7 @@ def _rule(table: Mapping[str, Any], text: str, where: str, place: int, taken: se
         condition = parse(when, strict)
     except BadCall as error:
         wrong("when", str(error))
-    return Rule(
+    return AlertRule(
         name,
         condition,
         when.strip(),
@@ -155,7 +155,7 @@ def saved_file(environ: Mapping[str, str] | None = None) -> Path:
     return config_file(environ).with_name("thresholds.toml")
 
 
-def saved(path: Path | None = None) -> tuple[Rule, ...]:
+def saved(path: Path | None = None) -> tuple[AlertRule, ...]:
     """The saved thresholds, in the order of saving; BadCall for a file that cannot be used. Those that can never or always
     hold are among them, with their doubt: they were saved before such were refused."""
     if path is None and user_folder("CONFIG") is None:
@@ -171,7 +171,7 @@ def add(
     notify: tuple[str, ...] = (),
     path: Path | None = None,
     strict: bool = True,
-) -> Rule:
+) -> AlertRule:
     """Saves a threshold. BadCall where it cannot be read, where it can never or always hold (with ``strict``), or where
     another one has the name; the same again is fine."""
     if trouble := check_name(name):
@@ -180,7 +180,7 @@ def add(
         sink_of(sink)
     path = path or saved_file()
     when = parse(expression, strict)
-    rule = Rule(name, when, expression.strip(), severity, notify, senseless(when))
+    rule = AlertRule(name, when, expression.strip(), severity, notify, senseless(when))
 
     def added(text: str) -> str:
         rules = rules_in(text, str(path), strict=False)
@@ -198,10 +198,10 @@ def add(
     return rule
 
 
-def remove(name: str, path: Path | None = None) -> Rule:
+def remove(name: str, path: Path | None = None) -> AlertRule:
     """Removes a threshold and gives it back. BadCall names those that there are where there is none of that name."""
     path = path or saved_file()
-    gone: list[Rule] = []
+    gone: list[AlertRule] = []
 
     def removed(text: str) -> str:
         rules = rules_in(text, str(path), strict=False)
@@ -236,14 +236,14 @@ def _without(text: str, place: int) -> str:
     return f"{text[: heads[place]].rstrip()}\n\n{text[end:].lstrip()}".lstrip("\n")
 
 
-def rules_of(expressions: Sequence[str], taken: Iterable[str] = ()) -> tuple[Rule, ...]:
+def rules_of(expressions: Sequence[str], taken: Iterable[str] = ()) -> tuple[AlertRule, ...]:
     """A rule for each expression; names that are taken get a number behind them. BadCall for what cannot be read."""
     names, out = set(taken), []
     for text in expressions:
         when = parse(text)
         name = free_name(name_of(when), names)
         names.add(name)
-        out.append(Rule(name, when, text.strip()))
+        out.append(AlertRule(name, when, text.strip()))
     return tuple(out)
 
 

@@ -126,7 +126,7 @@ def _unread(report: Report, *what: str) -> str:
     """What is said of the first gap of a kind; of the logs only where no line at all was read."""
     if "logs" in what and report.run.logs.lines:
         return ""
-    return next((gap.said for gap in report.run.gaps if gap.what in what), "")
+    return next((gap.sentence for gap in report.run.gaps if gap.what in what), "")
 
 
 def _why_none(report: Report, words: str) -> str:
@@ -134,7 +134,7 @@ def _why_none(report: Report, words: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
+class LinearPieces:
     """From ``low`` at ``begins`` to ``high`` at ``ends``, growing evenly; all arrays are of one length."""
 
     node: str | None
@@ -145,7 +145,7 @@ class Pieces:
     usual: Floats
 
 
-def cut(pieces: Pieces, when: Threshold) -> Track:
+def track_of_pieces(pieces: LinearPieces, when: Threshold) -> Track:
     """The pieces as a track, whose samples have the value at their end; on it the condition is true or false throughout."""
     limit = when.value * pieces.usual if when.relative else np.full(len(pieces.low), when.value)
     grown, span = pieces.high - pieces.low, pieces.ends - pieces.begins
@@ -184,7 +184,7 @@ def silence_tracks(report: Report, when: Threshold, now: datetime) -> Tracked:
         pieces = [_joint(list(times.values()), when, _end(report, now))]
     else:
         pieces = [_silence_of_node(node, mine, _end(report, now)) for node, mine in times.items()]
-    return Tracked(in_order([cut(piece, when) for piece in pieces]), "s")
+    return Tracked(in_order([track_of_pieces(piece, when) for piece in pieces]), "s")
 
 
 def _times(rows: pd.DataFrame) -> Floats:
@@ -203,9 +203,9 @@ def _end(report: Report, now: datetime) -> float | None:
     return None if last is None else last.timestamp()
 
 
-def _silence_of_node(node: str, times: Floats, end: float | None) -> Pieces:
+def _silence_of_node(node: str, times: Floats, end: float | None) -> LinearPieces:
     edges = np.append(times, max(times[-1], end if end is not None else times[-1]))
-    return Pieces(node or None, edges[:-1], edges[1:], np.zeros(len(times)), np.diff(edges), _usual(times))
+    return LinearPieces(node or None, edges[:-1], edges[1:], np.zeros(len(times)), np.diff(edges), _usual(times))
 
 
 def _usual(times: Floats) -> Floats:
@@ -215,7 +215,7 @@ def _usual(times: Floats) -> Floats:
     return medians
 
 
-def _joint(nodes: list[Floats], when: Threshold, end: float | None) -> Pieces:
+def _joint(nodes: list[Floats], when: Threshold, end: float | None) -> LinearPieces:
     """Over several nodes, from when each has done a step: for ``all`` that of the node nearest to the other side."""
     edges = np.unique(np.concatenate(nodes))
     edges = edges[edges >= max(times[0] for times in nodes)]
@@ -227,7 +227,7 @@ def _joint(nodes: list[Floats], when: Threshold, end: float | None) -> Pieces:
     ends = np.append(edges[1:], max(edges[-1], end if end is not None else edges[-1]))
     every = np.unique(np.concatenate(nodes))
     usual = _usual(every)[np.searchsorted(every, edges)]
-    return Pieces(None, edges, ends, low, low + (ends - edges), usual)
+    return LinearPieces(None, edges, ends, low, low + (ends - edges), usual)
 
 
 def _why_no_silence(report: Report) -> str:
@@ -248,14 +248,16 @@ def cost_tracks(report: Report, when: Threshold, now: datetime) -> Tracked:
     if not phases:
         at = np.array([(report.job.ended or report.job.created or now).timestamp()])
         amount = np.array([usd])
-        return Tracked((cut(Pieces(None, at, at, amount, amount, np.array([np.nan])), when),), "USD")
+        return Tracked((track_of_pieces(LinearPieces(None, at, at, amount, amount, np.array([np.nan])), when),), "USD")
     seconds = np.array([phase.seconds if phase.billed else 0.0 for phase in phases])
     grown = np.cumsum(seconds) / max(seconds.sum(), 1e-9) * usd
     grown[-1] = usd
     low = np.insert(grown[:-1], 0, 0.0)
     begins = np.array([phase.start.timestamp() for phase in phases])
     ends = np.array([phase.end.timestamp() for phase in phases])
-    return Tracked((cut(Pieces(None, begins, ends, low, grown, np.full(len(ends), np.nan)), when),), "USD")
+    return Tracked(
+        (track_of_pieces(LinearPieces(None, begins, ends, low, grown, np.full(len(ends), np.nan)), when),), "USD"
+    )
 
 
 # Debugger's rule MaxInitializationTime: by then a running job that shows no step has had its time.
@@ -272,7 +274,7 @@ def host_tracks(report: Report, when: Threshold, now: datetime, at_end: bool) ->
     rows = report.run.metrics[report.run.metrics["metric"] == metric]
     if rows.empty:
         return Tracked(why_none=_why_no_figures(report, metric))
-    rows = _judged(rows, report, metric, now, at_end)
+    rows = _of_training(rows, report, metric, now, at_end)
     if rows.empty:
         return Tracked(
             why_none=f"No minute of {words} can be judged yet: the newest three are left out, since metrics come late."
@@ -348,7 +350,7 @@ def _us(moment: datetime) -> int:
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _judged(rows: pd.DataFrame, report: Report, metric: str, now: datetime, at_end: bool) -> pd.DataFrame:
+def _of_training(rows: pd.DataFrame, report: Report, metric: str, now: datetime, at_end: bool) -> pd.DataFrame:
     """The points that lie for the most part in the training, and that neither came too late nor are of the teardown."""
     job = report.job
     begins = 1000 * _ms(rows["timestamp"])

@@ -54,7 +54,7 @@ class Track:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class SampleSpan:
     """A stretch without a break that lasted as long as it must; places are those of the track's samples."""
 
     first: int
@@ -67,9 +67,9 @@ class Span:
 class Walk:
     """What came of a condition along a track."""
 
-    spans: tuple[Span, ...] = ()
+    spans: tuple[SampleSpan, ...] = ()
     """Where it held for long enough."""
-    standing: Span | None = None
+    standing: SampleSpan | None = None
     """The span that fires at the end: nothing false came after it."""
     latest: int | None = None
     """The newest sample that is known."""
@@ -106,7 +106,7 @@ def walk(track: Track, when: Threshold) -> Walk:
     return Walk(spans, standing, int(known[-1]))
 
 
-def spans_of(track: Track, truth: NDArray[np.int8], value: int, lasting: Lasting | None) -> tuple[Span, ...]:
+def spans_of(track: Track, truth: NDArray[np.int8], value: int, lasting: Lasting | None) -> tuple[SampleSpan, ...]:
     """The stretches of ``value`` (1 true, 0 false) that last long enough; a gap breaks them."""
     known = np.flatnonzero(truth >= 0)
     if not len(known):
@@ -121,7 +121,7 @@ def spans_of(track: Track, truth: NDArray[np.int8], value: int, lasting: Lasting
     for a, b in zip(first[same[first]], last[same[first]], strict=True):
         done = _lasted(track, known[a : b + 1], lasting)
         if done is not None:
-            spans.append(Span(int(known[a]), int(known[b]), done))
+            spans.append(SampleSpan(int(known[a]), int(known[b]), done))
     return tuple(spans)
 
 

@@ -147,7 +147,7 @@ def spans_set_aside(
         first = later.min().to_pydatetime() if len(later) else stop
         found.append((start, min(first, stop)))
     last = None if reports.empty else reports.max()
-    found += _told(events if last is None else events[events["timestamp"] > last], last, end)
+    found += _pauses_by_lines(events if last is None else events[events["timestamp"] > last], last, end)
     return tuple(_joined(found))
 
 
@@ -188,7 +188,7 @@ def _as_usual(activities: Sequence[Activity]) -> list[Span]:
     ]
 
 
-def _told(events: pd.DataFrame, after: pd.Timestamp | None, end: datetime) -> list[Span]:
+def _pauses_by_lines(events: pd.DataFrame, after: pd.Timestamp | None, end: datetime) -> list[Span]:
     """Evaluations and checkpoints by their lines alone, each from its first line to its last."""
     found: list[Span] = []
     for kind in ("evaluation", "checkpoint"):
@@ -285,16 +285,16 @@ def _regular(intervals: np.ndarray) -> bool:
     return middle > 0 and float((np.abs(intervals - middle) <= NEAR_SHARE * middle).mean()) >= MOSTLY
 
 
-def _grouped(told: pd.DataFrame, journal: pd.DataFrame) -> tuple[Save, ...]:
+def _grouped(lines: pd.DataFrame, journal: pd.DataFrame) -> tuple[Save, ...]:
     """One save a gap between reports."""
-    if told.empty:
+    if lines.empty:
         return ()
     times = journal["at"].to_numpy("datetime64[ms]") if len(journal) else np.array([], dtype="datetime64[ms]")
-    marks = told["timestamp"].to_numpy("datetime64[ms]")
+    marks = lines["timestamp"].to_numpy("datetime64[ms]")
     if not len(times) or np.isnat(times).any():
-        apart = (told["timestamp"].diff() > _APART).cumsum()
-        return tuple(Save(rows["timestamp"].iloc[-1].to_pydatetime(), None) for _, rows in told.groupby(apart))
-    places = _places(told, journal, np.maximum.accumulate(times), marks)
+        apart = (lines["timestamp"].diff() > _APART).cumsum()
+        return tuple(Save(rows["timestamp"].iloc[-1].to_pydatetime(), None) for _, rows in lines.groupby(apart))
+    places = _reports_before(lines, journal, np.maximum.accumulate(times), marks)
     numbers = journal["step"]
     out = []
     for place in np.unique(places):
@@ -304,14 +304,14 @@ def _grouped(told: pd.DataFrame, journal: pd.DataFrame) -> tuple[Save, ...]:
     return tuple(sorted(out, key=lambda save: save.at))
 
 
-def _places(told: pd.DataFrame, journal: pd.DataFrame, times: np.ndarray, marks: np.ndarray) -> np.ndarray:
+def _reports_before(events: pd.DataFrame, journal: pd.DataFrame, times: np.ndarray, marks: np.ndarray) -> np.ndarray:
     """How many reports stand before each line: by line in the reports' own stream, else by time."""
     places = np.searchsorted(times, marks, "right")
     streams, lines = journal["stream"], journal["line"].to_numpy("int64")
-    for stream in set(told["stream"]) & set(streams.unique()):
+    for stream in set(events["stream"]) & set(streams.unique()):
         here = np.flatnonzero(streams == stream)
-        mine = (told["stream"] == stream).to_numpy()
-        before = np.searchsorted(lines[here], told.loc[mine, "line"].to_numpy("int64"), "left")
+        mine = (events["stream"] == stream).to_numpy()
+        before = np.searchsorted(lines[here], events.loc[mine, "line"].to_numpy("int64"), "left")
         places[mine] = here[0] + before
     return places
 

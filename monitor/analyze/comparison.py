@@ -1,4 +1,4 @@
-"""Is one job faster than another, by how much, and how sure is that? Two runs' step times go in, an interval comes out.
+"""Whether one job is faster than another, by how much, and how sure that is. Two runs' step times go in, an interval comes out.
 
 The interval is that of the ratio of the medians, 95 %, symmetric in the logarithm, so that two jobs that change places have
 each other's inverse. In it is what a block bootstrap says of each run (``median_error``) and what two runs of one
@@ -32,7 +32,7 @@ _DECIMALS = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StepTimeChange:
     """Step times of B against A's."""
 
     by: By
@@ -89,7 +89,9 @@ class Change:
         return _percent(self.half_width)
 
 
-def change(before: Mapping[By, StableSteps], after: Mapping[By, StableSteps], by: By | None = None) -> Change | None:
+def change(
+    before: Mapping[By, StableSteps], after: Mapping[By, StableSteps], by: By | None = None
+) -> StepTimeChange | None:
     """The change by the best way that both sides have, or ``by`` the one that is asked for; None where they share none."""
     shared = [way for way in WAYS if way in before and way in after and by in {None, way}]
     if not shared:
@@ -99,7 +101,7 @@ def change(before: Mapping[By, StableSteps], after: Mapping[By, StableSteps], by
         return None
     units = _units(a.times_s, b.times_s)
     levels = (level(a.times_s, units[0], a.stride), level(b.times_s, units[1], b.stride))
-    return Change(
+    return StepTimeChange(
         shared[0],
         levels[1].log_median - levels[0].log_median,
         levels,

@@ -1,4 +1,4 @@
-"""What ended a job, and what began that end? One answer, from SageMaker's word, the errors of all streams and the metrics.
+"""What ended a job, and what began that end. One answer, from SageMaker's word, the errors of all streams and the metrics.
 
 A cause is named only where it is confirmed; else ``id`` is empty, and what there is to see is kept for the reader.
 """
@@ -198,7 +198,7 @@ def _killed(run: Run, found: Ending) -> Ending:
     """A process was killed by a signal that cannot be caught: for want of memory, or by somebody."""
     first = found.first
     full = _memory(run, first.node if first else "", found.at)
-    confirmed = (full is not None and full >= FULL_PCT) or _kernel_told(run)
+    confirmed = (full is not None and full >= FULL_PCT) or _kernel_killed(run)
     guessed = full is None and run.events["text"].str.contains("OutOfMemory: Process killed", regex=False).any()
     guessed = guessed or "OutOfMemory" in found.text
     sure: Literal["high", "medium", "low"] = "high" if confirmed else "medium" if guessed else "low"
@@ -208,7 +208,7 @@ def _killed(run: Run, found: Ending) -> Ending:
     return replace(found, id="host-out-of-memory", confidence=sure, instead=instead, memory_pct=full)
 
 
-def _kernel_told(run: Run) -> bool:
+def _kernel_killed(run: Run) -> bool:
     """Whether the kernel's out-of-memory killer is seen at work."""
     told = run.events.loc[run.events["kind"] == "oom-kill", "text"]
     return bool((told.map(kind_of) == "host-memory").any())

@@ -257,7 +257,7 @@ def _resource(text: str, actions: tuple[str, ...]) -> str:
 
 
 #: exit: the program ended with a code; the rest is what its name says. unknown: a reason that names no cause.
-Said = Literal["capacity", "internal", "denied", "data", "host-memory", "exit", "unknown"]
+ReasonKind = Literal["capacity", "internal", "denied", "data", "host-memory", "exit", "unknown"]
 
 #: Words for instances that EC2 had none of.
 CAPACITY = re.compile(
@@ -289,7 +289,7 @@ _WRAPPER = re.compile(r"^(?:ExecuteUserScriptError|AlgorithmError|ClientError|Fr
 class Reason:
     """What a FailureReason says."""
 
-    said: Said
+    said: ReasonKind
     quote: str
     """The program's own exception, where the reason quotes one; else the sentence of the service."""
     quotes_program: bool

@@ -1,4 +1,4 @@
-"""How did the training progress? One row per report of the process that logs the most, with what happened before it; and the
+"""The progress of the training. One row per report of the process that logs the most, with what happened before it; and the
 loss: how it develops, and whether it became NaN or infinite.
 
 The clock is one writer's: hosts differ by seconds, and lines of several come late in different ways.
@@ -280,7 +280,7 @@ class Losses:
 
 def losses(steps: pd.DataFrame, events: pd.DataFrame) -> Losses | None:
     """The leading writer's; None where no report with a time names a loss or a learning rate."""
-    bad = (steps["loss"].abs() == np.inf) | _said_nan(steps, events)
+    bad = (steps["loss"].abs() == np.inf) | _printed_nan(steps, events)
     told = steps["loss"].notna() | steps["learning_rate"].notna() | bad
     rows = steps[told & steps["timestamp"].notna()]
     if rows.empty:
@@ -303,7 +303,7 @@ def losses(steps: pd.DataFrame, events: pd.DataFrame) -> Losses | None:
     return Losses(str(first["node"]), rank, int(rows["writer"].nunique()), frame)
 
 
-def _said_nan(steps: pd.DataFrame, events: pd.DataFrame) -> pd.Series:
+def _printed_nan(steps: pd.DataFrame, events: pd.DataFrame) -> pd.Series:
     """Which reports without a loss stand in a line that says NaN; told by stream and time, since newest lines have no number."""
     found = pd.Series(False, index=steps.index)
     said = events[(events["kind"] == "nan") & events["timestamp"].notna()]

@@ -59,7 +59,7 @@ class LostWork:
         return sum(known) if known else None
 
 
-class _Told:
+class _Reported:
     """Where restarts and resumes are told of: by line within a stream, by time over all streams."""
 
     def __init__(self, events: pd.DataFrame, kind: str) -> None:
@@ -102,7 +102,7 @@ def lost_work(steps: pd.DataFrame, events: pd.DataFrame, job: Job) -> LostWork |
     # Most jobs have one segment and stream a writer, and are done here.
     if numbered.empty or not (restarts or len(np.unique(pieces)) > len(np.unique(writer))):
         return None
-    told = (_Told(events, "restart"), _Told(events, "resume"))
+    told = (_Reported(events, "restart"), _Reported(events, "resume"))
     best: list[Loss] = []
     redone: set[int] = set()
     order = np.argsort(writer, kind="stable")
@@ -128,7 +128,7 @@ def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
     ]
 
 
-def _writer(rows: pd.DataFrame, told: tuple[_Told, _Told], containers: bool) -> tuple[list[Loss], list[int]]:
+def _writer(rows: pd.DataFrame, told: tuple[_Reported, _Reported], containers: bool) -> tuple[list[Loss], list[int]]:
     """The losses of one writer, and the index of its reports that were done again."""
     rows = _in_order(rows)
     numbers, segments = rows["step"].to_numpy(dtype="int64"), rows["segment"].to_numpy(dtype="int64")

@@ -1,4 +1,4 @@
-"""How full is memory? That of GPUs by rank, as step reports, the allocator and the line of a refused allocation print it
+"""How full memory is. That of GPUs by rank, as step reports, the allocator and the line of a refused allocation print it
 (CloudWatch has sums of a host only); and of any level: does it keep growing, and when would it be full? Plateaus, single
 steps and teeth of equal height do not count as growth."""
 

@@ -1,4 +1,4 @@
-"""Which share of the GPUs' peak does the model get? Model FLOP utilization, where the log or the configuration tells enough.
+"""The share of the GPUs' peak that the model gets. Model FLOP utilization, where the log or the configuration tells enough.
 
 MFU = FLOP per token * tokens per second and GPU / peak. FLOP per token are 6 P of a dense model with P parameters, and
 12 * layers * hidden * sequence of its attention (Chowdhery et al. 2022, appendix B). A mixture of experts, and adapters on

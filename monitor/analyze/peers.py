@@ -1,4 +1,4 @@
-"""Which nodes differ from their peers, at the same step or in the same minute, by robust statistics?"""
+"""Which nodes differ from their peers, at the same step or in the same minute, by robust statistics."""
 
 from __future__ import annotations
 

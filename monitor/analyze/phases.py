@@ -25,8 +25,18 @@ import pandas as pd
 from monitor.analyze.checkpoints import Activity
 from monitor.analyze.journal import usual_step_s
 from monitor.analyze.lost import LostWork
-from monitor.analyze.silence import at_work, held_gpus, silence, stands_still
-from monitor.analyze.training_time import BUCKETS, Ending, Ints, Reports, Tail, marks, reports, to_ms, training
+from monitor.analyze.silence import at_work, gpu_pattern, is_standstill, silence
+from monitor.analyze.training_time import (
+    BUCKETS,
+    Ending,
+    Ints,
+    ReportColumns,
+    TrainingTail,
+    marks,
+    reports,
+    to_ms,
+    training,
+)
 from monitor.analyze.utilization import training_spans
 from monitor.model import ENDED_STATUSES, Bucket, Cost, InstanceGroup, Job, Phase, Price, Run
 
@@ -247,7 +257,7 @@ def phases(
             parts.append(Phase(_BY_STATUS.get(name, "unknown"), start, end, False))
             continue
         ending = _ending(job, name == spans[-1][0] and end == spans[-1][2], start == last_training)
-        tail = Tail(ending, _silent(run, journal, start, end, ending), last_line, *marks(run.events))
+        tail = TrainingTail(ending, _silent(run, journal, start, end, ending), last_line, *marks(run.events))
         parts += _training(run, told, (start, end), tail, restarts, activities, lost)
     return tuple(_joined(with_billing(parts, job)))
 
@@ -320,10 +330,10 @@ def _silent(
     found = silence(run.steps, journal, run.events, start, end)
     if found is None or not found.too_long:
         return ""
-    held = held_gpus(run.metrics, found.since, end)
+    held = gpu_pattern(run.metrics, found.since, end)
     if ending == "badly":  # lines came with the failure
         return "unknown" if at_work(held) else "stall"
-    return "stall" if stands_still(found, held, run.logs.last_line_at) else "unknown"
+    return "stall" if is_standstill(found, held, run.logs.last_line_at) else "unknown"
 
 
 def _ending(job: Job, current: bool, last: bool) -> Ending:
@@ -336,9 +346,9 @@ def _ending(job: Job, current: bool, last: bool) -> Ending:
 
 def _training(
     run: Run,
-    told: Reports,
+    told: ReportColumns,
     span: tuple[datetime, datetime],
-    tail: Tail,
+    tail: TrainingTail,
     restarts: Ints,
     activities: Sequence[Activity],
     lost: LostWork | None,

@@ -247,21 +247,23 @@ def _seconds_left(start: pd.Timestamp, end: pd.Timestamp, explained: Sequence[tu
 LINES_STILL_S = 600.0
 
 
-def stands_still(found: Silence, held: HeldGpus | None, last_line: datetime | None) -> bool:
+def is_standstill(found: Silence, pattern: GpuPattern | None, last_line: datetime | None) -> bool:
     """Whether a silence is too long and nothing speaks against a standstill: GPUs at work, or lines that still come.
 
     ``last_line`` is when any process last wrote anything. Lines do not help where GPUs have been flat since the last step for
     as long as a collective may take.
     """
-    if not found.too_long or at_work(held):
+    if not found.too_long or at_work(pattern):
         return False
-    flat = held is not None and held.pattern in {"waiting", "split", "flat", "idle"} and bool(held.changed)
+    flat = pattern is not None and pattern.pattern in {"waiting", "split", "flat", "idle"} and bool(pattern.changed)
     return not still_logs(found, last_line) or (flat and found.seconds > LINES_STILL_S)
 
 
-def at_work(held: HeldGpus | None) -> bool:
+def at_work(pattern: GpuPattern | None) -> bool:
     """Whether the GPUs are seen to work, or to do what they did while steps came."""
-    return held is not None and (held.pattern == "working" or (held.pattern == "flat" and held.changed is False))
+    return pattern is not None and (
+        pattern.pattern == "working" or (pattern.pattern == "flat" and pattern.changed is False)
+    )
 
 
 def still_logs(found: Silence, last_line: datetime | None) -> bool:
@@ -285,7 +287,7 @@ LATE = timedelta(minutes=2)
 
 
 @dataclass(frozen=True, slots=True)
-class HeldGpus:
+class GpuPattern:
     """``waiting`` near 100 %, ``idle`` near 0, ``split`` between nodes, ``flat`` at another level, or ``working``."""
 
     pattern: Literal["waiting", "idle", "split", "flat", "working"]
@@ -296,7 +298,7 @@ class HeldGpus:
     """Whether it was different before the silence; None where that is not known."""
 
 
-def held_gpus(metrics: pd.DataFrame, since: datetime, until: datetime) -> HeldGpus | None:
+def gpu_pattern(metrics: pd.DataFrame, since: datetime, until: datetime) -> GpuPattern | None:
     """The pattern of the newest minutes between ``since`` and ``until``; None of fewer than three minutes."""
     rows = metrics[metrics["metric"] == "gpu_utilization"]
     inside = rows[(rows["timestamp"] > since) & (rows["timestamp"] <= until - LATE)]
@@ -326,7 +328,7 @@ def held_gpus(metrics: pd.DataFrame, since: datetime, until: datetime) -> HeldGp
         moved = (levels - usual).abs() > MOVED_POINTS
         changed = bool((moved | ((usual_spread > FLAT_POINTS) & (spread <= FLAT_POINTS))).any())
     names = tuple(str(name) for name in levels.index[idle]) if pattern == "split" else ()
-    return HeldGpus(pattern, {str(name): float(level) for name, level in levels.items()}, names, changed)
+    return GpuPattern(pattern, {str(name): float(level) for name, level in levels.items()}, names, changed)
 
 
 def _most_by_chance(rows: pd.DataFrame, nodes: int) -> pd.Series:

@@ -229,10 +229,10 @@ class WrongGpus:
 def wrong_gpus(gpus: pd.DataFrame, processes: int | None) -> tuple[WrongGpus, ...]:
     """By node. ``gpus`` is the Gpus frame of steady work, of which the evenly chosen minutes count; ``processes`` is how many
     each host starts, None where nobody knows."""
-    return tuple(_found(gpus[gpus["even"]], processes))
+    return tuple(_wrong_gpus(gpus[gpus["even"]], processes))
 
 
-def _found(gpus: pd.DataFrame, processes: int | None) -> Iterator[WrongGpus]:
+def _wrong_gpus(gpus: pd.DataFrame, processes: int | None) -> Iterator[WrongGpus]:
     for node, rows in gpus.groupby("node", observed=True):
         minutes = int(rows["timestamp"].dt.floor("min").nunique())
         figures = rows.groupby("gpu")[["utilization_pct", "memory_pct"]].quantile(0.95).dropna()
@@ -338,11 +338,11 @@ def _telling(run: Run, metrics: pd.DataFrame) -> Iterator[tuple[str, int]]:
         least = str(usual.idxmin())
         quiet = busy[busy["node"] == least]
         near = quiet.iloc[(quiet["value_pct"] - usual[least]).abs().argsort().iloc[:2]]
-        yield from _places(near)  # quiet moments of the least busy node
+        yield from _positions(near)  # quiet moments of the least busy node
         low = busy[busy["value_pct"] < _LOW * busy["node"].map(usual).astype("float64")]
-        yield from _places(low.nsmallest(2, "value_pct"))  # the lowest minutes
+        yield from _positions(low.nsmallest(2, "value_pct"))  # the lowest minutes
     if len(held) and held["value_pct"].max() >= _HIGH_MEMORY_PCT:
-        yield from _places(held.nlargest(1, "value_pct"))  # the fullest memory
+        yield from _positions(held.nlargest(1, "value_pct"))  # the fullest memory
     yield from _saves(run)
     yield from _slowest(run)
     if run.job.status == "Failed" and run.job.ended is not None:
@@ -350,7 +350,7 @@ def _telling(run: Run, metrics: pd.DataFrame) -> Iterator[tuple[str, int]]:
     if len(busy):
         # One more quiet moment, of another node: for comparison.
         most = busy[busy["node"] == str(usual.idxmax())]
-        yield from _places(most.iloc[len(most) // 2 : len(most) // 2 + 1])
+        yield from _positions(most.iloc[len(most) // 2 : len(most) // 2 + 1])
 
 
 def _saves(run: Run) -> Iterator[tuple[str, int]]:
@@ -360,7 +360,7 @@ def _saves(run: Run) -> Iterator[tuple[str, int]]:
     if len(told):
         minutes = told.assign(minute=told["timestamp"].dt.floor("min")).drop_duplicates("minute")
         places = np.linspace(0, len(minutes) - 1, min(len(minutes), SAVES)).astype(int)
-        yield from _places(minutes.iloc[places])  # checkpoints
+        yield from _positions(minutes.iloc[places])  # checkpoints
 
 
 def _failure(run: Run, ended: datetime) -> Iterator[tuple[str, int]]:
@@ -379,13 +379,13 @@ def _slowest(run: Run) -> Iterator[tuple[str, int]]:
     if len(known) and known["step_time_s"].max() >= _SLOW * known["step_time_s"].median():
         slow = known.nlargest(1, "step_time_s")
         ends = slow["timestamp"] - pd.to_timedelta(slow["step_time_s"].clip(upper=3600), unit="s")
-        yield from _places(slow.assign(timestamp=ends))
+        yield from _positions(slow.assign(timestamp=ends))
 
 
 def _of(metrics: pd.DataFrame, metric: str) -> pd.DataFrame:
     return metrics[metrics["metric"] == metric]
 
 
-def _places(rows: pd.DataFrame) -> Iterator[tuple[str, int]]:
+def _positions(rows: pd.DataFrame) -> Iterator[tuple[str, int]]:
     for node, at in zip(rows["node"], rows["timestamp"], strict=True):
         yield str(node), int(at.timestamp()) // _MINUTE_S

@@ -1,4 +1,4 @@
-"""Have the steps become slower for good, and since when? Legitimate reasons for slower steps are excluded.
+"""Whether the steps have become slower for good, and since when. Legitimate reasons for slower steps are excluded.
 
 Legitimate: a step that does more work (times are compared for equal work, where a throughput tells it), another run
 in the same log, another number of processes.
@@ -70,7 +70,11 @@ def slowdown(journal: pd.DataFrame, steps: pd.DataFrame, events: pd.DataFrame, o
             continue
         place = int(places[rise.at])
         first, change, last = rows.iloc[0], rows.iloc[place], rows.iloc[-1]
-        if not _long_enough(rows, place) or _by_schedule(rows, place, by) or _throughput_held(rows, place, rise.ratio):
+        if (
+            not _long_enough(rows, place)
+            or _by_schedule(rows, place, by)
+            or _throughput_kept_up(rows, place, rise.ratio)
+        ):
             continue
         near = rows.iloc[max(0, place - 2) : place + 2]
         boundary = near["segment"].nunique() > 1
@@ -142,7 +146,7 @@ def _long_enough(rows: pd.DataFrame, place: int) -> bool:
     return bool(lasted >= LASTS_S and before >= LASTS_S / 2)
 
 
-def _throughput_held(rows: pd.DataFrame, place: int, ratio: float) -> bool:
+def _throughput_kept_up(rows: pd.DataFrame, place: int, ratio: float) -> bool:
     """Whether tokens or samples a second did not fall with it: not clearly by half of what a mean over all time would."""
     units = {str(unit) for unit in rows["throughput_unit"].unique()} - {""}
     if len(units) != 1 or next(iter(units)).startswith(("it", "step")):

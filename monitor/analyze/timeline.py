@@ -1,4 +1,4 @@
-"""What happened when, and on which node? A lane a node with its marks, the course of the job above them.
+"""What happened when, and on which node. A lane a node with its marks, the course of the job above them.
 
 Only as many lanes and marks as can be told apart: marks of one kind that fall together are one, with their number, and
 nodes of which nothing but the usual is known stand aside where there are many.
@@ -203,7 +203,7 @@ def _node_marks(
         _begins(events, run),
         _first_steps(run.steps),
         _spans(spans.assign(lane=_lane(spans["node"]))),
-        _rows(_lane(points["node"]), points["told"], points["timestamp"], points["timestamp"], _said(points)),
+        _rows(_lane(points["node"]), points["told"], points["timestamp"], points["timestamp"], _texts(points)),
         _silences(run.steps, phases, activities, now),
     ]
     if first is not None and first.at is not None:
@@ -217,7 +217,7 @@ def _lane(nodes: pd.Series) -> pd.Series:
     return nodes.where(nodes != "", NOWHERE)
 
 
-def _said(rows: pd.DataFrame) -> pd.Series:
+def _texts(rows: pd.DataFrame) -> pd.Series:
     ranks = rows["rank"].map(lambda rank: "" if pd.isna(rank) else f"rank {rank}: ")
     return pd.Series([_short(who + text) for who, text in zip(ranks, rows["text"], strict=True)], index=rows.index)
 

@@ -49,14 +49,14 @@ _COMMON = ("productive", "slow-excess", "evaluation", "checkpoint", "lost-work")
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
+class TimePieces:
     """``edges`` in milliseconds, one more than ``codes``; none is empty, neighbors have different names."""
 
     edges: Ints
     codes: NDArray[np.int8]
 
     @classmethod
-    def of(cls, edges: Ints | Sequence[int], names: NDArray[np.int8] | Sequence[str]) -> Pieces:
+    def of(cls, edges: Ints | Sequence[int], names: NDArray[np.int8] | Sequence[str]) -> TimePieces:
         """Pieces between edges that do not fall; empty ones are left out, neighbors of one name become one."""
         codes = names if isinstance(names, np.ndarray) else np.array([CODES[name] for name in names], dtype=np.int8)
         bounds = np.asarray(edges, dtype=np.int64)
@@ -70,11 +70,11 @@ class Pieces:
         for code, start, end in zip(self.codes, self.edges[:-1], self.edges[1:], strict=True):
             yield BUCKETS[code], int(start), int(end)
 
-    def then(self, other: Pieces) -> Pieces:
+    def then(self, other: TimePieces) -> TimePieces:
         """These, and those that begin where they end."""
-        return Pieces.of(np.append(self.edges[:-1], other.edges), np.append(self.codes, other.codes))
+        return TimePieces.of(np.append(self.edges[:-1], other.edges), np.append(self.codes, other.codes))
 
-    def over(self, spans: Iterable[tuple[int, int]], name: str, only: Collection[str]) -> Pieces:
+    def over(self, spans: Iterable[tuple[int, int]], name: str, only: Collection[str]) -> TimePieces:
         """With the time in ``spans`` (start, end) that has one of the names ``only`` under another name."""
         inside = sorted((max(a, int(self.edges[0])), min(b, int(self.edges[-1]))) for a, b in spans)
         inside = [(a, b) for a, b in inside if b > a]
@@ -87,9 +87,9 @@ class Pieces:
         span = np.searchsorted(starts, edges[:-1], "right") - 1
         covered = (span >= 0) & (edges[:-1] < ends[np.maximum(span, 0)])
         covered &= np.isin(codes, [CODES[one] for one in only])
-        return Pieces.of(edges, np.where(covered, np.int8(CODES[name]), codes))
+        return TimePieces.of(edges, np.where(covered, np.int8(CODES[name]), codes))
 
-    def few(self, most: int = MOST_PIECES) -> Pieces:
+    def few(self, most: int = MOST_PIECES) -> TimePieces:
         """At most about ``most`` pieces; each name has the same seconds as before, to the millisecond.
 
         Where there are more, the short ones of a stretch of time are put together, training first; pieces longer than a
@@ -112,7 +112,7 @@ class Pieces:
         ranked = np.argsort(order, kind="stable")
         codes = np.tile(ranked.astype(np.int8), len(sums))
         edges = np.append(self.edges[0], self.edges[0] + np.cumsum(sums[:, ranked].ravel()))
-        return Pieces.of(edges, codes)
+        return TimePieces.of(edges, codes)
 
 
 Ending = Literal["running", "well", "badly", "interrupted"]
@@ -120,7 +120,7 @@ _REST = {"running": "productive", "well": "idle-tail", "badly": "idle-tail", "in
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
+class TrainingTail:
     """How a span of training ends, and the lines that tell of checkpoints and evaluations (times in milliseconds)."""
 
     ending: Ending
@@ -133,13 +133,13 @@ class Tail:
     """"checkpoint" or "evaluation"."""
     begins: NDArray[np.bool_]
 
-    def pieces(self, last: int, end: int, limit: int) -> Pieces:
+    def pieces(self, last: int, end: int, limit: int) -> TimePieces:
         """From the ``last`` step to the ``end``; ``limit`` is how long the job may be silent before an interruption."""
         closed, opened = self._spans(last, end)
         rest = self.silent or _REST[self.ending]
         if self.ending == "interrupted" and end - last - sum(b - a for _, a, b in closed) > limit:
             rest = "stall"
-        found = Pieces.of([last, end], [rest])
+        found = TimePieces.of([last, end], [rest])
         if opened is not None and rest != "stall":
             closed.append((opened[0], opened[1], end if self.ending == "running" else self._until(opened[1], end)))
         for what, a, b in closed:
@@ -195,7 +195,7 @@ def _limit_ms(usual_ms: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Reports:
+class ReportColumns:
     """The journal as columns, in milliseconds: when each report came, and what stands before it."""
 
     at: Ints
@@ -213,7 +213,9 @@ class Reports:
     """How long the job may be silent between two reports."""
 
 
-def reports(journal: pd.DataFrame, spans: Sequence[Activity], lost: LostWork | None, steps: pd.DataFrame) -> Reports:
+def reports(
+    journal: pd.DataFrame, spans: Sequence[Activity], lost: LostWork | None, steps: pd.DataFrame
+) -> ReportColumns:
     """The columns of a journal; of the reports' times alone where no step is numbered. Empty where none has a time."""
     rows = journal[_COLUMNS]
     rows = rows if rows["at"].notna().all() else rows[rows["at"].notna()]
@@ -246,7 +248,7 @@ def reports(journal: pd.DataFrame, spans: Sequence[Activity], lost: LostWork | N
         pauses[:] = False
         lead = lead if found else np.zeros(len(at))
     took = _took(rows, usual_count)
-    return Reports(
+    return ReportColumns(
         at=at,
         took=took,
         slow=np.where(took > 1000 * found.slow_s * counts, took - reference, 0).astype(np.int64) if found else 0 * took,
@@ -257,30 +259,30 @@ def reports(journal: pd.DataFrame, spans: Sequence[Activity], lost: LostWork | N
     )
 
 
-def training(run: Run, told: Reports, start: int, end: int, tail: Tail, restarts: Ints) -> Pieces:
+def training(run: Run, reports: ReportColumns, start: int, end: int, tail: TrainingTail, restarts: Ints) -> TimePieces:
     """The pieces of one Training span, from ``start`` to ``end`` in milliseconds.
 
     ``restarts`` are the times of lines that tell of one: what was silent before is no initialization.
     """
-    first, last = np.searchsorted(told.at, start, "left"), np.searchsorted(told.at, end, "right")
-    if not len(told.at) or not run.logs.complete:
-        return Pieces.of([start, end], ["unknown"])
+    first, last = np.searchsorted(reports.at, start, "left"), np.searchsorted(reports.at, end, "right")
+    if not len(reports.at) or not run.logs.complete:
+        return TimePieces.of([start, end], ["unknown"])
     if first == last:  # steps are seen in other spans: this one never came to one
-        return Pieces.of([start, end], ["initialization"])
-    at, gaps = told.at[first:last], np.diff(told.at[first:last], prepend=start)
-    lead = told.lead[first:last].copy()
-    names = np.where(told.lead_is_stall[first:last], CODES["stall"], CODES["slow-excess"]).astype(np.int8)
-    begins = told.again[first:last].copy()
+        return TimePieces.of([start, end], ["initialization"])
+    at, gaps = reports.at[first:last], np.diff(reports.at[first:last], prepend=start)
+    lead = reports.lead[first:last].copy()
+    names = np.where(reports.lead_is_stall[first:last], CODES["stall"], CODES["slow-excess"]).astype(np.int8)
+    begins = reports.again[first:last].copy()
     begins[0] = True
-    lead[begins] = np.maximum(0, gaps[begins] - told.took[first:last][begins])
+    lead[begins] = np.maximum(0, gaps[begins] - reports.took[first:last][begins])
     names[begins] = CODES["initialization"]
     before = at - gaps
     edges = np.empty(2 * len(at) + 1, dtype=np.int64)
     edges[0], edges[1::2], edges[2::2] = start, before + lead, at
     both = np.full(2 * len(at), CODES["productive"], dtype=np.int8)
     both[0::2] = names
-    found = Pieces.of(edges, both)
-    slow = np.minimum(told.slow[first:last], gaps - lead)
+    found = TimePieces.of(edges, both)
+    slow = np.minimum(reports.slow[first:last], gaps - lead)
     found = found.over(
         [(int(before[i] + lead[i]), int(before[i] + lead[i] + slow[i])) for i in np.flatnonzero(begins)],
         "slow-excess",
@@ -288,9 +290,9 @@ def training(run: Run, told: Reports, start: int, end: int, tail: Tail, restarts
     )
     for place in np.flatnonzero(begins[1:]) + 1:
         since = restarts[(restarts > before[place]) & (restarts <= before[place] + lead[place])]
-        if len(since) and since[0] - before[place] > told.limit_ms:
+        if len(since) and since[0] - before[place] > reports.limit_ms:
             found = found.over([(int(before[place]), int(since[0]))], "stall", {"initialization"})
-    return found.then(tail.pieces(int(at[-1]), end, told.limit_ms))
+    return found.then(tail.pieces(int(at[-1]), end, reports.limit_ms))
 
 
 def _restarts(
@@ -337,14 +339,14 @@ def _recurs(numbers: pd.Series) -> bool:
     return bool((np.abs(distances - usual) <= max(1.0, _ALIKE * usual)).all())
 
 
-def _of_times(steps: pd.DataFrame) -> Reports:
+def _of_times(steps: pd.DataFrame) -> ReportColumns:
     at = np.unique(_ms(steps["timestamp"].dropna()))
     gap = np.diff(at, prepend=at[:1])
     usual = int(np.median(gap[1:])) if len(gap) > 1 else 0
     limit = _limit_ms(usual)
     pauses = gap - usual > limit
     empty = np.zeros(len(at), dtype=np.int64)
-    return Reports(
+    return ReportColumns(
         at=at,
         took=empty,
         slow=empty,

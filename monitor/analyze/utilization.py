@@ -92,7 +92,7 @@ BUSY_PCT = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TrainingWindow:
     """From the first step to shortly before the end. ``since`` says how the beginning was found."""
 
     start: datetime
@@ -112,7 +112,7 @@ def training_spans(job: Job, now: datetime) -> tuple[tuple[datetime, datetime], 
     return tuple((start, end) for start, end in spans if end > start)
 
 
-def work_window(run: Run, now: datetime) -> Window | None:
+def work_window(run: Run, now: datetime) -> TrainingWindow | None:
     """The window of work, or None where the job never trained or has no minute left to judge."""
     spans = training_spans(run.job, now)
     if not spans:
@@ -125,10 +125,10 @@ def work_window(run: Run, now: datetime) -> Window | None:
         first, since = spans[0][0], "training start"
     # The minute that holds the first step began before it.
     start = max(spans[0][0], first)
-    return Window(start, end, since) if end > start else None  # type: ignore[arg-type]
+    return TrainingWindow(start, end, since) if end > start else None  # type: ignore[arg-type]
 
 
-def in_window(metrics: pd.DataFrame, window: Window | None, run: Run, now: datetime) -> pd.DataFrame:
+def in_window(metrics: pd.DataFrame, window: TrainingWindow | None, run: Run, now: datetime) -> pd.DataFrame:
     """The rows of the Metrics frame whose whole period lies in the window and in a Training span."""
     if window is None or metrics.empty:
         return metrics.iloc[:0]

@@ -99,7 +99,7 @@ MOST = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class KeptVerdict:
+class CachedVerdict:
     """The verdict of one review."""
 
     level: str
@@ -136,7 +136,7 @@ class Verdicts:
             self._write(self._path(endpoint, job.name, job.created), json.dumps(said, ensure_ascii=False))
             self._make_room()
 
-    def of(self, endpoint: str | None, name: str, created: datetime | None) -> KeptVerdict | None:
+    def of(self, endpoint: str | None, name: str, created: datetime | None) -> CachedVerdict | None:
         """What was said of a job; None where that is not known."""
         if endpoint is None or created is None:
             return None
@@ -144,7 +144,7 @@ class Verdicts:
             said = json.loads(self._path(endpoint, name, created).read_bytes())
             if said["version"] == self._version:
                 at = datetime.fromisoformat(said["reviewed_at"])
-                return KeptVerdict(str(said["level"]), str(said["headline"]), said["finding"], said["status"], at)
+                return CachedVerdict(str(said["level"]), str(said["headline"]), said["finding"], said["status"], at)
         return None
 
     def _path(self, endpoint: str, name: str, created: datetime) -> Path:
@@ -182,7 +182,7 @@ _ABANDONED_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class RunKey:
     """Which run is meant."""
 
     name: str
@@ -192,7 +192,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CachedRun:
     """A run from the cache."""
 
     run: Run
@@ -200,13 +200,13 @@ class Kept:
     """When it was read from AWS."""
 
 
-def key_of(job: Job, endpoint: str | None, patterns: Sequence[str] = ()) -> Key | None:
+def key_of(job: Job, endpoint: str | None, patterns: Sequence[str] = ()) -> RunKey | None:
     """The key of a job as it was described; None where it is not over, or not told from others for certain."""
     if not endpoint or not job.arn or job.created is None or job.ended is None or job.status not in _OVER:
         return None
     # The bill of a warm pool grows after the job's end; nothing that is read of the job follows from it.
     settled = replace(job, warm_pool_billable_seconds=None)
-    return Key(_digest(endpoint, job.arn, job.created.isoformat()), _digest(fields_of(settled), list(patterns)))
+    return RunKey(_digest(endpoint, job.arn, job.created.isoformat()), _digest(fields_of(settled), list(patterns)))
 
 
 def is_final(run: Run, now: datetime) -> bool:
@@ -232,7 +232,7 @@ class Cache:
         #: What was said last of each job, finished or not.
         self.verdicts = Verdicts(folder.with_name("verdicts"))
 
-    def load(self, key: Key) -> Kept | None:
+    def load(self, key: RunKey) -> CachedRun | None:
         """The run, or None. A file that is damaged, of another version or of another state of the job is removed."""
         path = self._path(key)
         try:
@@ -240,7 +240,7 @@ class Cache:
                 note = read_note(file)
                 if note != {**note, **self._note(key)}:
                     raise NoData("It was made from something else.")
-                kept = Kept(read_run(file), datetime.fromisoformat(note["read_at"]))
+                kept = CachedRun(read_run(file), datetime.fromisoformat(note["read_at"]))
         except OSError:
             return None
         except (NoData, KeyError, ValueError):
@@ -252,7 +252,7 @@ class Cache:
             os.utime(path)
         return kept
 
-    def store(self, key: Key, run: Run, now: datetime) -> None:
+    def store(self, key: RunKey, run: Run, now: datetime) -> None:
         """Keeps a run if it is final as of ``now``, when it was read."""
         if not self._version or not is_final(run, now):
             return
@@ -290,10 +290,10 @@ class Cache:
             path.unlink(missing_ok=True)
             over -= size
 
-    def _path(self, key: Key) -> Path:
+    def _path(self, key: RunKey) -> Path:
         return self._folder / f"{key.name}{_SUFFIX}"
 
-    def _note(self, key: Key) -> dict[str, str]:
+    def _note(self, key: RunKey) -> dict[str, str]:
         return {"reader": self._version, "state": key.state}
 
 

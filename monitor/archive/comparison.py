@@ -22,8 +22,8 @@ from typing import Any
 
 from monitor.archive.document import SCHEMA, job_document
 from monitor.archive.reading import fields_of, valued
-from monitor.diagnose.comparison.comparability import Difference
-from monitor.diagnose.comparison.compare import Against, Comparison, Followed
+from monitor.diagnose.comparison.comparability import ParameterDifference
+from monitor.diagnose.comparison.compare import AppliedAdvice, Comparison, PairComparison
 from monitor.diagnose.comparison.figures import Figures
 from monitor.model import Pair
 from monitor.model.document import Forms, document
@@ -34,7 +34,7 @@ _NAME = "pairs.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class PredictionRecord:
     """How predictions did on the pairs that were kept."""
 
     pairs: int
@@ -92,14 +92,14 @@ def key(pair: Pair) -> tuple[str, str]:
     )
 
 
-def record(pairs: Iterable[Pair], without: Sequence[Pair] = ()) -> Record:
+def record(pairs: Iterable[Pair], without: Sequence[Pair] = ()) -> PredictionRecord:
     """What came of the predictions of these pairs; ``without`` those that are only being made."""
     left_out = {key(pair) for pair in without}
     came = Counter(pair.came for pair in pairs if key(pair) not in left_out)
-    return Record(came["held"] + came["missed"], came["held"], came["too wide to test"])
+    return PredictionRecord(came["held"] + came["missed"], came["held"], came["too wide to test"])
 
 
-def record_line(earlier: Record | None) -> str:
+def record_line(earlier: PredictionRecord | None) -> str:
     """How earlier predictions did on the user's own pairs; empty where there are none."""
     if earlier is None or not (earlier.pairs or earlier.too_wide):
         return ""
@@ -131,7 +131,7 @@ def _pair(line: bytes) -> Pair:
     return pair
 
 
-def comparison_document(comparison: Comparison, record: Record | None = None) -> dict[str, Any]:
+def comparison_document(comparison: Comparison, record: PredictionRecord | None = None) -> dict[str, Any]:
     """Plain JSON types; unknown is null. ``record`` is how earlier predictions did on the user's own pairs."""
     whole = {
         "schema": SCHEMA,
@@ -147,7 +147,7 @@ def comparison_document(comparison: Comparison, record: Record | None = None) ->
     return found
 
 
-def _result(result: Against) -> dict[str, Any]:
+def _result(result: PairComparison) -> dict[str, Any]:
     told, work = result.predicted, result.work
     found = None if result.unlike is not None else result.change
     return {
@@ -184,12 +184,12 @@ def _result(result: Against) -> dict[str, Any]:
 
 
 _FORMS: Forms = {
-    Difference: "parameter values",
-    Followed: "finding parameter from=from_value to=to_value step_time_change_percent=change_pct",
+    ParameterDifference: "parameter values",
+    AppliedAdvice: "finding parameter from=from_value to=to_value step_time_change_percent=change_pct",
     Figures: "name instance_count=nodes step_time_s=step_s step_time_p10_s=p10_s step_time_p90_s=p90_s "
     "step_time_came_by=came_by? steps first_step last_step samples_per_step samples_per_second=samples_per_s "
     "gpu_utilization=gpu_utilization_pct gpu_memory_utilization=gpu_memory_utilization_pct goodput_percent=goodput_pct "
     "wasted_percent=wasted_pct cost_usd cost_per_step_usd=usd_per_step cost_per_sample_usd=usd_per_sample "
     "scaling_efficiency_percent=scaling_pct",
-    Record: "pairs held too_wide_to_test=too_wide",
+    PredictionRecord: "pairs held too_wide_to_test=too_wide",
 }

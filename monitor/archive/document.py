@@ -92,7 +92,7 @@ def report_document(report: Report) -> dict[str, Any]:
 
 def _warnings(report: Report) -> list[str]:
     """What is missing, and what no other field has room for."""
-    said = [gap.said for gap in report.gaps]
+    said = [gap.sentence for gap in report.gaps]
     said += corrections(report.run.logs.readings)
     if retained_s := report.job.warm_pool_billable_seconds:
         said.append(warm_pool(retained_s, report.cost.retained_usd))

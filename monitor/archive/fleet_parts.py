@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from monitor.errors import CannotDo
-from monitor.fleet.facts import VERSION, Found, JobFacts, Share
+from monitor.fleet.facts import VERSION, BilledTime, FindingFact, JobFacts
 
 #: How a file's name begins that is being written.
 UNFINISHED = ".unfinished-"
@@ -179,7 +179,7 @@ def days_of(facts: JobFacts) -> Sequence[date]:
 def _facts(row: dict[str, Any]) -> JobFacts:
     del row["first_day"], row["last_day"]
     findings = tuple(
-        Found(**{**each, "change_pct": tuple(each["change_pct"]) if each["change_pct"] else None})
+        FindingFact(**{**each, "change_pct": tuple(each["change_pct"]) if each["change_pct"] else None})
         for each in row.pop("findings")
     )
     return JobFacts(
@@ -188,7 +188,7 @@ def _facts(row: dict[str, Any]) -> JobFacts:
             "tags": dict(row["tags"] or ()),
             "configuration": dict(row["configuration"] or ()),
             "findings": findings,
-            "shares": tuple(Share(**each) for each in row["shares"]),
+            "shares": tuple(BilledTime(**each) for each in row["shares"]),
             "interruptions": tuple((each["start"], each["again"]) for each in row["interruptions"]),
         }
     )

@@ -30,7 +30,7 @@ _ID_DIGITS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class JobLocation:
     """The partition of a job and, in it, the files of one job: names are unique only within an account and for a time."""
 
     region: str | None
@@ -60,11 +60,11 @@ class Place:
         return f"{RUNS}{self.folder}/run-{self.id}.json"
 
 
-def place_of(job: Job) -> Place:
+def location_of(job: Job) -> JobLocation:
     """The place of a job; what is not known of it (log files tell little) is ``UNKNOWN`` there."""
     begun = job.created or job.started or job.ended
     identity = f"{job.arn or job.name}\0{job.created.isoformat() if job.created else ''}"
-    return Place(
+    return JobLocation(
         region=region_of(job.arn),
         month=None if begun is None else f"{begun:%Y-%m}",
         name=job.name,

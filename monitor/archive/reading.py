@@ -1,4 +1,4 @@
-"""Which jobs does an archive contain, and what was read of one of them? What makes a job archived is a JSON file with all that
+"""The jobs that an archive contains, and what was read of one of them. What makes a job archived is a JSON file with all that
 the tables cannot hold, and a checksum of each of them; frozen values become JSON, and come back by their types.
 
 It is written last and holds a checksum of itself, so a job whose archive was interrupted, cut or changed is told from a
@@ -28,9 +28,9 @@ from monitor.archive.layout import (
     OLD_NAMES,
     RUNS,
     SCHEMA,
-    Place,
+    JobLocation,
     job_in,
-    place_of,
+    location_of,
     to_frame,
     value_of,
 )
@@ -93,7 +93,7 @@ class NewerSchema(NoData):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ArchivedFile:
     """One file of a job."""
 
     path: str
@@ -101,7 +101,7 @@ class Part:
     sha256: str
 
     @classmethod
-    def of(cls, path: str, data: bytes) -> Part:
+    def of(cls, path: str, data: bytes) -> ArchivedFile:
         return cls(path, len(data), hashlib.sha256(data).hexdigest())
 
     def is_in(self, data: bytes | None) -> bool:
@@ -126,7 +126,7 @@ class Manifest:
     price: Price | None
     masked: tuple[str, ...]
     """Parameters whose values are secrets, and are not here."""
-    parts: Mapping[str, Part]
+    parts: Mapping[str, ArchivedFile]
     """By the name of the table, and "report"."""
     row: Mapping[str, Any]
     """As in the table of jobs, so that a list of jobs needs no more than these files."""
@@ -243,13 +243,13 @@ class Archive:
             )
         return found[0]
 
-    def at(self, place: Place) -> Manifest | None:
+    def at(self, location: JobLocation) -> Manifest | None:
         """The job in a place, None where none is there. NoData where it is damaged, or a later version wrote it."""
-        return self._manifest(place.run)
+        return self._manifest(location.run)
 
-    def row_at(self, place: Place) -> Mapping[str, Any]:
+    def row_at(self, location: JobLocation) -> Mapping[str, Any]:
         """The row of a job as engines read it, for what is left when the rest is damaged; empty where it is, too."""
-        data = self.store.read(place.table("jobs"))
+        data = self.store.read(location.table("jobs"))
         try:
             (row,) = [] if data is None else to_frame(data).to_dict("records")
         except Exception:  # Arrow has many errors of its own for what is no Parquet
@@ -261,7 +261,7 @@ class Archive:
         for _ in range(_LOOKS):
             data = {name: self.store.read(part.path) for name, part in manifest.parts.items()}
             broken = tuple(name for name, part in manifest.parts.items() if not part.is_in(data[name]))
-            newer = self.at(place_of(manifest.job)) if broken else None
+            newer = self.at(location_of(manifest.job)) if broken else None
             if newer is None or newer == manifest:
                 break
             manifest = newer  # it was replaced meanwhile

@@ -1,4 +1,4 @@
-"""What must a place be able to do to store an archive, and which one does a user mean by ``archive:PATH``?
+"""What a place must be able to do to store an archive, and which one a user means by ``archive:PATH``.
 
 PATH is an archive's root where a job stands in it alone; else its last part is the job and the rest the root. A name
 without a slash is a job in the user's own archive, unless it is the folder of an archive; any file of a job will do, too.
@@ -196,10 +196,10 @@ def store_of(address: str, region: str | None = None, profile: str | None = None
         raise BadCall("No archive was named.", "Name a folder, or s3://bucket/prefix.")
     if address.startswith(_S3):
         # Imported late: a folder needs no AWS.
-        from monitor.aws.bucket import Bucket
+        from monitor.aws.bucket import BucketStore
         from monitor.aws.clients import Clients
 
-        return Bucket(address, Clients(region, profile))
+        return BucketStore(address, Clients(region, profile))
     if "://" in address or _CUT_ADDRESS.match(address):
         raise BadCall(f"Archives cannot be at {address}.", "Name a folder, or s3://bucket/prefix.")
     return FolderStore(address)

@@ -20,8 +20,8 @@ from monitor.archive import layout
 from monitor.archive import reading as manifests
 from monitor.archive.cache import is_final, reader_version
 from monitor.archive.document import report_document
-from monitor.archive.layout import FRAMES, SCHEMA, TABLES, place_of
-from monitor.archive.reading import Manifest, Part
+from monitor.archive.layout import FRAMES, SCHEMA, TABLES, location_of
+from monitor.archive.reading import ArchivedFile, Manifest
 from monitor.archive.store import Store
 from monitor.diagnose.stakes import bill_of
 from monitor.diagnose.verdict import judge, mean_of
@@ -68,7 +68,7 @@ def labels_of(tags: Mapping[str, str] | None, account: Account | None, settings:
     )
 
 
-def kept_labels(row: Mapping[str, Any]) -> Labels:
+def archived_labels(row: Mapping[str, Any]) -> Labels:
     """Those of a job's row in the archive."""
     told = row.get("tags")
     return Labels(
@@ -90,7 +90,7 @@ def write(
     ``reader`` is the version of the reader that made the frames, if it is not this one; ``beginnings`` are those of log
     files. CannotDo, or another error of the store, where it cannot be written.
     """
-    run, place = report.run, place_of(report.job)
+    run, place = report.run, location_of(report.job)
     final = is_settled(report)
     document = report_document(report)
     row = job_row(report, document, final, labels)
@@ -113,7 +113,7 @@ def write(
         profiler=run.profiler,
         price=report.price,
         masked=masked,
-        parts={name: Part.of(path, data) for name, (path, data) in files.items()},
+        parts={name: ArchivedFile.of(path, data) for name, (path, data) in files.items()},
         row=row,
         beginnings=beginnings,
     )

@@ -22,7 +22,7 @@ _PAGE = 1000
 _READS = 3
 
 
-class Bucket:
+class BucketStore:
     """The Store in a bucket (``monitor.archive.store``). BadCall for an address that is none."""
 
     is_far = True

@@ -67,7 +67,7 @@ class Tally:
         return (self._metrics_requested + more_metrics) * USD_PER_METRIC_REQUESTED + self._more_usd
 
 
-class Share(Tally):
+class BudgetShare(Tally):
     """Of one of many who together may spend no more than ``whole`` allows."""
 
     def __init__(self, whole: Tally) -> None:

@@ -1,4 +1,4 @@
-"""Where does AWS's own console show a training job, its log streams, its files? Only addresses; nothing is requested."""
+"""The pages of AWS's own console for a training job, its log streams, its files. Only addresses; nothing is requested."""
 
 from __future__ import annotations
 

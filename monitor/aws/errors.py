@@ -62,7 +62,7 @@ class CallContext:
     """IAM's prefix, such as "logs"."""
 
     @property
-    def place(self) -> str:
+    def where(self) -> str:
         return self.endpoint or f"region {self.region or 'unknown'}"
 
 
@@ -129,13 +129,13 @@ def _answered(error: boto.ClientError, where: CallContext) -> TrainwatchError:
         return _denied(text, action, where)
     if _NOT_ACCEPTED.search(code):
         return NoCredentials(
-            f"AWS does not accept these credentials in {where.place} ({code}).",
+            f"AWS does not accept these credentials in {where.where} ({code}).",
             f"Check {_who(where)}, or log in again; a region that is not enabled for the account also refuses them.",
         )
     if _SLOW_DOWN.search(code):
         return Throttled(f"AWS kept throttling requests ({action}, {code}).", "Wait a minute, then try again.")
     if _ABSENT.search(code) or (_MALFORMED.search(code) and _ABSENT_TEXT.search(text)):
-        return NoData(f"AWS does not have it in {where.place} ({action}: {_first_line(text)}).")
+        return NoData(f"AWS does not have it in {where.where} ({action}: {_first_line(text)}).")
     if _MALFORMED.search(code):
         return BadCall(f"AWS refused {action}: {_first_line(text)}.", "Check the values in the call.")
     status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
@@ -175,7 +175,7 @@ def _arn(text: str, who: re.Match[str] | None, where: CallContext) -> str:
 def _unanswered(error: boto.BotoCoreError, where: CallContext) -> TrainwatchError:
     """An error of a call that AWS did not answer, by its type."""
     told, line = error.kwargs, _first_line(error)
-    target = str(told.get("endpoint_url") or where.place)
+    target = str(told.get("endpoint_url") or where.where)
     check = f"Check the network, a proxy, and that '{where.region}' is the region you mean (--region)."
     if where.endpoint:
         check = "Check AWS_ENDPOINT_URL and the network."
@@ -220,7 +220,7 @@ def _unanswered(error: boto.BotoCoreError, where: CallContext) -> TrainwatchErro
         case boto.InvalidRegionError():
             return BadCall(f"'{where.region}' is not an AWS region.", "Name one with --region, such as us-east-1.")
         case boto.UnknownRegionError() | boto.BaseEndpointResolverError() | boto.EndpointProviderError():
-            return BadCall(f"AWS has no such service in {where.place}.", "Name another region with --region.")
+            return BadCall(f"AWS has no such service in {where.where}.", "Name another region with --region.")
         case boto.ParamValidationError():
             report = _first_line(told.get("report", error))
             return BadCall(f"The call cannot be made: {report}.", "Check the values in the call.")
@@ -236,7 +236,7 @@ def no_region() -> CannotDo:
 
 def _not_aws(where: CallContext, what: str) -> Unreachable:
     return Unreachable(
-        f"{where.place} does not answer like AWS ({what}).",
+        f"{where.where} does not answer like AWS ({what}).",
         "Check AWS_ENDPOINT_URL, a proxy, or the login page of your network.",
     )
 

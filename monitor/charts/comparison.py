@@ -34,7 +34,7 @@ class FigureRow:
     top: float
     top_written: str
 
-    def known(self, letters: Sequence[str]) -> list[tuple[str, float, str]]:
+    def known_values(self, letters: Sequence[str]) -> list[tuple[str, float, str]]:
         """(letter of the job, place along the row, its value in words) of the jobs that have the figure."""
         each = zip(letters, self.values, self.written, strict=True)
         return [(letter, value / self.top, text) for letter, value, text in each if value is not None]
@@ -51,7 +51,7 @@ def round_top(values: Sequence[float]) -> float:
 
 def figure_signs(rows: Sequence[FigureRow], letters: Sequence[str]) -> pd.DataFrame:
     """One row a figure and job that has it."""
-    found = [(order, row.title, *sign) for order, row in enumerate(rows) for sign in row.known(letters)]
+    found = [(order, row.title, *sign) for order, row in enumerate(rows) for sign in row.known_values(letters)]
     return typed(found, columns("order:int figure:str job:str at value:str"))
 
 
@@ -60,7 +60,7 @@ def figure_words(rows: Sequence[FigureRow], letters: Sequence[str]) -> pd.DataFr
     found = []
     for order, row in enumerate(rows):
         # Equal values stand in the order of the jobs.
-        known = sorted(row.known(letters), key=lambda each: each[1])
+        known = sorted(row.known_values(letters), key=lambda each: each[1])
         sides = [(known[0], "left")] if len(known) > 1 else []
         sides += [(known[-1], "right")] if known else []
         found += [(order, row.title, at, f"{letter} {text}", side) for (letter, at, text), side in sides]

@@ -99,7 +99,7 @@ def window(ends: pd.DataFrame) -> alt.Chart:
     return alt.Chart(ends).mark_point(opacity=0, tooltip=None).encode(x=alt.X("edge:T"))
 
 
-def cut(frame: pd.DataFrame, span: Span | None, start: str = "start", end: str = "end") -> pd.DataFrame:
+def clipped(frame: pd.DataFrame, span: Span | None, start: str = "start", end: str = "end") -> pd.DataFrame:
     """The rows that lie in the span, in part at least, without what lies outside of it; all of them for None."""
     if span is None:
         return frame
@@ -186,7 +186,7 @@ _ROW = "_row"
 def live(chart: Any) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
     """As ``split``, for a page that goes on: marks are kept from one refresh to the next."""
     specification, frames = split(chart)
-    return _kept(specification), {name: numbered(frame) for name, frame in frames.items()}
+    return _joined(specification), {name: numbered(frame) for name, frame in frames.items()}
 
 
 def numbered(frame: pd.DataFrame) -> pd.DataFrame:
@@ -210,13 +210,13 @@ def placed(chart: Any, frames: Sequence[pd.DataFrame]) -> tuple[dict[str, Any], 
     """
     specification, named = split(chart)
     places = {id(frame): place for place, frame in enumerate(frames)}
-    return _kept(specification), {name: places[id(frame)] for name, frame in named.items()}
+    return _joined(specification), {name: places[id(frame)] for name, frame in named.items()}
 
 
-def _kept(specification: dict[str, Any]) -> dict[str, Any]:
+def _joined(specification: dict[str, Any]) -> dict[str, Any]:
     """Every mark that is of one row, in all layers and parts, is joined to it by the row's number; nothing is parsed."""
     found: dict[str, Any] = {
-        name: [_kept(part) for part in value] if name in ("layer", "hconcat", "vconcat", "concat") else value
+        name: [_joined(part) for part in value] if name in ("layer", "hconcat", "vconcat", "concat") else value
         for name, value in specification.items()
     }
     if "name" in found.get("data", {}):

@@ -257,7 +257,7 @@ _PIECES = columns("lane:str order:int stage:int kind:str microbatch:int from_pct
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class ScheduleLanes:
     """One schedule to draw: ``pieces`` has ``stage kind microbatch from_pct to_pct``, stages and microbatches from 0."""
 
     name: str
@@ -269,7 +269,7 @@ class Course:
     pieces: pd.DataFrame
 
 
-def until_pct(courses: Sequence[Course], most: int = MOST_PIECES) -> float | None:
+def until_pct(courses: Sequence[ScheduleLanes], most: int = MOST_PIECES) -> float | None:
     """How far the pieces are drawn, in percent of the starting point's time; None where all of them are."""
     starts = pd.concat([course.pieces["from_pct"] for course in courses])
     if len(starts) <= most:
@@ -277,7 +277,7 @@ def until_pct(courses: Sequence[Course], most: int = MOST_PIECES) -> float | Non
     return float(starts.sort_values(ignore_index=True).iloc[most])
 
 
-def schedule_lanes(courses: Sequence[Course]) -> pd.DataFrame:
+def schedule_lanes(courses: Sequence[ScheduleLanes]) -> pd.DataFrame:
     """One row a lane, ``lane order start_pct end_pct said``: a head with the words of a schedule, then its stages."""
     until = until_pct(courses)
     rows: list[tuple[str, int, float, float, str]] = []
@@ -291,7 +291,7 @@ def schedule_lanes(courses: Sequence[Course]) -> pd.DataFrame:
     return typed(rows, columns("lane:str order:int start_pct end_pct said:str"))
 
 
-def schedule_pieces(courses: Sequence[Course]) -> pd.DataFrame:
+def schedule_pieces(courses: Sequence[ScheduleLanes]) -> pd.DataFrame:
     """Every piece that is drawn, with its lane, its middle and, where it has room, the number of its microbatch."""
     until, lanes = until_pct(courses), schedule_lanes(courses)
     width = float(lanes["end_pct"].max())

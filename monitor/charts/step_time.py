@@ -22,8 +22,8 @@ from monitor.charts.elements import (
     Floats,
     Ints,
     Span,
+    clipped,
     columns,
-    cut,
     edges,
     instants,
     over_time,
@@ -49,7 +49,7 @@ _NO_STEP = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class WorkTimes:
     """The reports with a time of work and a place in time, in the order of their steps."""
 
     names: tuple[str, ...]
@@ -63,10 +63,12 @@ class Work:
     def __len__(self) -> int:
         return len(self.key)
 
-    def chosen(self, kept: NDArray[np.bool_]) -> Work:
-        return Work(self.names, self.node[kept], self.at_ms[kept], self.key[kept], self.step[kept], self.seconds[kept])
+    def chosen(self, mask: NDArray[np.bool_]) -> WorkTimes:
+        return WorkTimes(
+            self.names, self.node[mask], self.at_ms[mask], self.key[mask], self.step[mask], self.seconds[mask]
+        )
 
-    def within(self, span: Span | None) -> Work:
+    def within(self, span: Span | None) -> WorkTimes:
         """The reports of that time; all of them for None."""
         if span is None:
             return self
@@ -84,7 +86,7 @@ def timed(steps: pd.DataFrame) -> pd.DataFrame:
     return steps[steps["step_time_s"].notna() & ~steps["warm_up"]]
 
 
-def work_of(steps: pd.DataFrame) -> Work:
+def work_of(steps: pd.DataFrame) -> WorkTimes:
     """The reports to draw, put in order.
 
     The same step of all nodes belongs together; where steps carry no number, each report stands for itself.
@@ -99,10 +101,10 @@ def work_of(steps: pd.DataFrame) -> Work:
     key = (segment * 2**40 + step)[turn] if numbered else np.arange(len(rows))
     codes, names = pd.factorize(rows["node"])
     seconds = rows["step_time_s"].to_numpy("float64")
-    return Work(tuple(map(str, names)), codes[turn].astype("int64"), at_ms[turn], key, step[turn], seconds[turn])
+    return WorkTimes(tuple(map(str, names)), codes[turn].astype("int64"), at_ms[turn], key, step[turn], seconds[turn])
 
 
-def node_medians(work: Work) -> dict[str, float]:
+def node_medians(work: WorkTimes) -> dict[str, float]:
     """The median step time in seconds of each node that reports."""
     turn = np.argsort(work.node, kind="stable")
     places, first = np.unique(work.node[turn], return_index=True)
@@ -115,7 +117,7 @@ def against_peers(medians: Mapping[str, float], node: str) -> tuple[float, float
     return medians[node], float(np.median([each for name, each in medians.items() if name != node]))
 
 
-def buckets(work: Work, slow: str | None = None, limit: int = BUCKETS) -> pd.DataFrame:
+def buckets(work: WorkTimes, slow: str | None = None, limit: int = BUCKETS) -> pd.DataFrame:
     """Rows ``series order at`` with the levels of each bucket, for all nodes and for the ``slow`` one, if it reports.
 
     Consecutive steps share a bucket so that there are at most ``limit`` of them. An empty row stands in each silence of
@@ -134,13 +136,13 @@ def buckets(work: Work, slow: str | None = None, limit: int = BUCKETS) -> pd.Dat
     return frame.astype(_BUCKETS)
 
 
-def median_of(work: Work) -> str:
+def median_of(work: WorkTimes) -> str:
     """What the line of all reports is called: ``median of 4 nodes``, or the one node that reports."""
     places = np.unique(work.node)
     return (work.names[places[0]] or "all reports") if len(places) == 1 else f"median of {len(places)} nodes"
 
 
-def outliers(work: Work) -> pd.DataFrame:
+def outliers(work: WorkTimes) -> pd.DataFrame:
     """The longest reports above twice the median, ``at node step step_time_s drawn_s``; at most 200."""
     kinds = columns("at:time node:str step:number step_time_s drawn_s")
     if not len(work):
@@ -159,7 +161,7 @@ def outliers(work: Work) -> pd.DataFrame:
     return typed(pd.DataFrame(dots), kinds)
 
 
-def ceiling(work: Work, highest_line_s: float) -> float:
+def ceiling(work: WorkTimes, highest_line_s: float) -> float:
     """Where far-off values are cut for drawing: one checkpoint of a minute must not press steps of a second flat."""
     return max(CEILING_TIMES * float(np.median(work.seconds)), highest_line_s) if len(work) else highest_line_s
 
@@ -171,7 +173,7 @@ def _highest_lasting(medians: pd.Series) -> float:
     return float(lasting.max()) if len(lasting) else 0.0
 
 
-def _series(work: Work, name: str, order: int, limit: int) -> pd.DataFrame:
+def _series(work: WorkTimes, name: str, order: int, limit: int) -> pd.DataFrame:
     new = np.ones(len(work), dtype=bool)
     new[1:] = work.key[1:] != work.key[:-1]
     turn = np.cumsum(new) - 1
@@ -228,11 +230,11 @@ def changed(changes: Changes, span: Span) -> pd.DataFrame:
     start, end = (pd.Timestamp(edge) for edge in span)
     middle = start + (end - start) / 2
     rows = [(at, said, pd.Timestamp(at) > middle) for at, said in changes]
-    return cut(typed(rows, columns("at:time said:str left:bool")), span, "at", "at").reset_index(drop=True)
+    return clipped(typed(rows, columns("at:time said:str left:bool")), span, "at", "at").reset_index(drop=True)
 
 
 def step_frames(
-    work: Work, span: Span, within: Span | None = None, changes: Changes = (), slow: str | None = None
+    work: WorkTimes, span: Span, within: Span | None = None, changes: Changes = (), slow: str | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """What ``step_time_of`` draws: buckets, far-off steps, changes of pace, and the ends of the time shown."""
     shown = work.within(within)
@@ -339,7 +341,7 @@ def _rules(changes: pd.DataFrame, time: alt.X) -> tuple[alt.Chart, ...]:
 def reached(steps: pd.DataFrame, limit: int = BUCKETS, within: Span | None = None) -> pd.DataFrame:
     """Rows ``at step``: the step that was last reported by then, at most ``limit`` of them, first and last included."""
     known = steps[steps["step"].notna() & steps["timestamp"].notna()].sort_values("timestamp", kind="stable")
-    known = cut(known, within, "timestamp", "timestamp")
+    known = clipped(known, within, "timestamp", "timestamp")
     known = thinned(known, limit)
     return pd.DataFrame({"at": known["timestamp"], "step": known["step"]}).reset_index(drop=True)
 
@@ -373,7 +375,7 @@ _LOSS_LEVELS = columns("at:time low median high step:number reports:int")
 def levels(rows: pd.DataFrame, column: str, within: Span | None = None) -> pd.DataFrame:
     """Rows ``at low median high step reports`` of a column of ``at step …``: consecutive reports put together where there are
     more than ``POINTS``; ``step`` is their first, ``at`` the time of their last."""
-    known = cut(rows[rows[column].notna()], within, "at", "at")
+    known = clipped(rows[rows[column].notna()], within, "at", "at")
     if known.empty:
         return typed([], _LOSS_LEVELS)
     place = np.arange(len(known)) * min(POINTS, len(known)) // len(known)
@@ -393,7 +395,7 @@ def levels(rows: pd.DataFrame, column: str, within: Span | None = None) -> pd.Da
 
 def no_numbers(rows: pd.DataFrame, within: Span | None = None) -> pd.DataFrame:
     """The reports whose loss is NaN or infinite, ``at step``: at most ``MARKS``, first and last among them."""
-    bad = cut(rows.loc[rows["bad"], ["at", "step"]], within, "at", "at")
+    bad = clipped(rows.loc[rows["bad"], ["at", "step"]], within, "at", "at")
     return thinned(bad, MARKS).reset_index(drop=True)
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from monitor.charts.colors import BRUSH, EVENT_KINDS, NO_DATA, NO_DATA_OPACITY, TIME_KINDS
 from monitor.charts.elements import BY_ORDER, MOMENT, Span, colored, columns, edges, over_time, tooltips, typed, window
-from monitor.charts.step_time import Work, buckets
+from monitor.charts.step_time import WorkTimes, buckets
 from monitor.charts.utilization import Measured, across
 from monitor.model import Bucket
 from monitor.words import duration, usd
@@ -293,7 +293,7 @@ def of_metric(rows: Measured, span: Span) -> tuple[pd.DataFrame, pd.DataFrame]:
     return _strip(shown["at"], shown["p10"], shown["median"], shown["p90"]), edges(span)
 
 
-def of_steps(work: Work, span: Span) -> tuple[pd.DataFrame, pd.DataFrame]:
+def of_steps(work: WorkTimes, span: Span) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The same of step times."""
     shown = buckets(work)
     shown = shown[shown["order"] == 0]

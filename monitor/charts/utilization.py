@@ -21,8 +21,8 @@ from monitor.charts.elements import (
     Floats,
     Ints,
     Span,
+    clipped,
     columns,
-    cut,
     edges,
     instants,
     over_time,
@@ -250,7 +250,7 @@ def crossings(spans: pd.DataFrame, nodes: Sequence[str], within: Span | None) ->
 
     ``spans`` has ``node start end name``; no node stands for all of them together.
     """
-    shown = cut(spans, within)
+    shown = clipped(spans, within)
     order = {name: place for place, name in enumerate(nodes)}
     shown = shown.assign(order=shown["node"].map(order).fillna(-1), lasts=shown["end"] - shown["start"])
     shown = typed(shown.nlargest(FRAMES, "lasts"), _FRAMES)

@@ -26,9 +26,9 @@ from monitor.alert.alarms.alarm import (
     prefix_of,
 )
 from monitor.alert.alarms.plan import alarms_of
-from monitor.alert.conditions import Rule, number
+from monitor.alert.conditions import AlertRule, number
 from monitor.alert.sinks.names import sink_of
-from monitor.cli.alert import asked_rules
+from monitor.cli.alert import rules_of_call
 from monitor.cli.options import account_source
 from monitor.cli.output import Column, Paper, as_json, deliver, paper_for, progress, table
 from monitor.errors import BadCall, CannotDo
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     job = _name(arguments.job)
     if arguments.action == "delete":
         return _delete(arguments, job)
-    rules = asked_rules(arguments)
+    rules = rules_of_call(arguments)
     topics = tuple(dict.fromkeys(sink_of(f"sns:{text.removeprefix('sns:')}").target for text in arguments.sns))
     source = _account(arguments)
     _check_topics(source.clients.region, rules, topics)
@@ -109,7 +109,7 @@ def _with_devices(source: AwsSource, job: Job) -> Job:
     return replace(job, nodes=tuple(nodes))
 
 
-def _check_topics(region: str, rules: Sequence[Rule], topics: Sequence[str]) -> None:
+def _check_topics(region: str, rules: Sequence[AlertRule], topics: Sequence[str]) -> None:
     """BadCall for a topic that an alarm of this region cannot tell."""
     for rule in rules:
         mine = {*topics, *(sink_of(sink).target for sink in rule.notify if sink_of(sink).kind == "sns")}

@@ -1,4 +1,4 @@
-"""``alert``: does a job cross its thresholds? Exit code 0 no, 1 yes, 3 where that could not be determined. ``--backtest``: what
+"""``alert``: the thresholds that a job crosses. Exit code 0 no, 1 yes, 3 where that could not be determined. ``--backtest``: what
 the rules would have said over past jobs, when, how long before the end, for how much."""
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
-from monitor.alert.conditions import Rule, Threshold
-from monitor.alert.delivery import Telling
-from monitor.alert.evaluate import Verdict, evaluate, figure
-from monitor.alert.history import Backtested, BacktestedJob, Said, backtest
+from monitor.alert.conditions import AlertRule, Threshold
+from monitor.alert.delivery import RuleSinks
+from monitor.alert.evaluate import RuleVerdict, evaluate, figure
+from monitor.alert.history import Backtested, BacktestedAlert, BacktestedJob, backtest
 from monitor.alert.ledger import durable, ledger_file
 from monitor.alert.message import alert_document, backtest_document
-from monitor.alert.news import Look
+from monitor.alert.news import AlertContext
 from monitor.alert.rules import read_rules, rules_of, saved
 from monitor.cli import alert_across
 from monitor.cli.alert_text import print_set_aside, print_verdicts, run_resend, sentences, undelivered
-from monitor.cli.alert_watch import Looking, publisher, run_watch
+from monitor.cli.alert_watch import JobCheck, publisher, run_watch
 from monitor.cli.options import archive_source, chosen_cache, is_many, job_source, own_patterns, seconds_of
 from monitor.cli.output import Cell, Column, Paper, as_json, deliver, on_screen, paper_for, progress, table
-from monitor.cli.thresholds import say_doubts
+from monitor.cli.thresholds import report_doubts
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.stakes import total_usd
 from monitor.errors import BadCall, CannotDo, NoData, TrainwatchError
@@ -61,7 +61,7 @@ _Advance = Callable[[int, str, float], None]
 """Told which job of all is read or walked through, and how much of it is done."""
 
 
-def run_backtest(arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> int:
+def run_backtest(arguments: argparse.Namespace, rules: tuple[AlertRule, ...]) -> int:
     """Walks through each job, and prints what would have been said. 1 where anything would have been."""
     names = _names(arguments)
     jobs, troubles = [], []
@@ -99,7 +99,9 @@ def _names(arguments: argparse.Namespace) -> list[str | None]:
     return [*found]
 
 
-def _tested(arguments: argparse.Namespace, rules: tuple[Rule, ...], advance: _Advance, place: int) -> BacktestedJob:
+def _tested(
+    arguments: argparse.Namespace, rules: tuple[AlertRule, ...], advance: _Advance, place: int
+) -> BacktestedJob:
     extra = own_patterns(arguments)
     source, name = job_source(arguments)
     settings = read()
@@ -132,7 +134,7 @@ def _bar(arguments: argparse.Namespace, jobs: int) -> Iterator[_Advance]:
         yield lambda place, name, share: bar.update(task, description=name, completed=place + share)
 
 
-def _print(jobs: Sequence[BacktestedJob], rules: Sequence[Rule], paper: Console) -> None:
+def _print(jobs: Sequence[BacktestedJob], rules: Sequence[AlertRule], paper: Console) -> None:
     for job in jobs:
         paper.print(Text.assemble((job.job, "bold"), f" · {_about(job)}"))
         rows = [row for tested in job.rules for row in _rows(tested)]
@@ -180,12 +182,12 @@ def _rows(tested: Backtested) -> Iterator[Sequence[Cell]]:
         yield "", f"and {len(tested.said) - _LISTED} more", *rest
 
 
-def _cost(said: Said) -> str:
+def _cost(said: BacktestedAlert) -> str:
     wasted = "" if said.wasted_usd_after is None else f" ({usd(said.wasted_usd_after)})"
     return f"{usd(said.usd_after)}{wasted}"
 
 
-def _value(rule: Rule, said: Said) -> str:
+def _value(rule: AlertRule, said: BacktestedAlert) -> str:
     return figure(said.episode.value, rule.when.metric, said.episode.unit) if isinstance(rule.when, Threshold) else ""
 
 
@@ -193,7 +195,7 @@ def _clock(at: datetime | None) -> str:
     return DASH if at is None else f"{at:%d %b %H:%M}".lstrip("0")
 
 
-def _sums(jobs: Sequence[BacktestedJob], rules: Sequence[Rule], paper: Console) -> None:
+def _sums(jobs: Sequence[BacktestedJob], rules: Sequence[AlertRule], paper: Console) -> None:
     """A line a rule over all jobs."""
     rows = []
     for place, rule in enumerate(rules):
@@ -224,7 +226,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.job or arguments.logs or arguments.watch or arguments.backtest or arguments.publish:
             raise BadCall("--resend looks at no job.", "Leave out the job, --watch, --backtest and --publish.")
         return run_resend(arguments, _given_rules(arguments) or saved(), durable(ledger))
-    rules = asked_rules(arguments)
+    rules = rules_of_call(arguments)
     seconds_of("--interval", arguments.interval)
     seconds_of("--cool-down", arguments.cool_down)
     if arguments.backtest:
@@ -233,23 +235,23 @@ def run(arguments: argparse.Namespace) -> int:
         return run_backtest(arguments, rules)
     if arguments.more:
         raise BadCall(f"{1 + len(arguments.more)} jobs were named.", "Name one; several go with --backtest.")
-    telling = Telling(rules, arguments.notify, ledger)
+    sinks = RuleSinks(rules, arguments.notify, ledger)
     if several:
         if arguments.watch:
-            return alert_across.run_watch_across(arguments, rules, telling)
-        return alert_across.run(arguments, rules, telling)
+            return alert_across.run_watch_across(arguments, rules, sinks)
+        return alert_across.run(arguments, rules, sinks)
     said, trouble = False, ""
     try:
-        looking = _looking(arguments, ledger)
+        check = _job_check(arguments, ledger)
         if arguments.watch:
-            verdicts, said = run_watch(arguments, rules, telling, looking)
+            verdicts, said = run_watch(arguments, rules, sinks, check)
         else:
-            verdicts, trouble = _once(arguments, rules, telling, looking)
+            verdicts, trouble = _once(arguments, rules, sinks, check)
     except BadCall:
         raise
     except TrainwatchError as error:
         if arguments.format == "json":
-            nothing = [Verdict(rule, "no data", why=str(error)) for rule in rules]
+            nothing = [RuleVerdict(rule, "no data", why=str(error)) for rule in rules]
             deliver(arguments, as_json(alert_document(arguments.job or "", nothing, datetime.now(UTC))))
         raise
     code = CROSSED if said else exit_code(verdicts)
@@ -280,52 +282,52 @@ def _has_job(arguments: argparse.Namespace) -> bool:
 
 
 def _once(
-    arguments: argparse.Namespace, rules: tuple[Rule, ...], telling: Telling, looking: Looking
-) -> tuple[tuple[Verdict, ...], str]:
+    arguments: argparse.Namespace, rules: tuple[AlertRule, ...], sinks: RuleSinks, check: JobCheck
+) -> tuple[tuple[RuleVerdict, ...], str]:
     """One look, printed; sinks other than the terminal get what they did not get before.
 
     (the verdicts, why step times were not published, if that was asked for)
     """
     cool_down_s = seconds_of("--cool-down", arguments.cool_down)
     with progress(arguments) as say:
-        report = looking.look_at(datetime.now(UTC), say)
+        report = check.review_at(datetime.now(UTC), say)
     # An archived job is as it was then.
     now = report.reviewed_at
     verdicts = evaluate(report, rules, now)
-    if telling.sinks:
-        telling.hear(Look(report, now, looking.public_url, cool_down_s), verdicts)
-    outcomes = telling.deliver()
-    asides = telling.set_aside()
+    if sinks.sinks:
+        sinks.record(AlertContext(report, now, check.public_url, cool_down_s), verdicts)
+    outcomes = sinks.deliver()
+    asides = sinks.set_aside()
     if arguments.format == "json":
         document = alert_document(report.job.name, verdicts, now)
         deliver(arguments, as_json(document | undelivered(outcomes, asides)))
     else:
         paper = paper_for(arguments)
         print_verdicts(report.job.name, verdicts, now, paper)
-        print_set_aside(asides, telling.ledger, paper)
+        print_set_aside(asides, sinks.ledger, paper)
         deliver(arguments, paper)
-    trouble = looking.publish(report, now)
-    for sentence in [*sentences(telling, outcomes, set()), *filter(None, [trouble])]:
+    trouble = check.publish(report, now)
+    for sentence in [*sentences(sinks, outcomes, set()), *filter(None, [trouble])]:
         to_stderr(sentence)
-    return verdicts, trouble or telling.trouble
+    return verdicts, trouble or sinks.trouble
 
 
-def _looking(arguments: argparse.Namespace, ledger: Path | None) -> Looking:
+def _job_check(arguments: argparse.Namespace, ledger: Path | None) -> JobCheck:
     """How the job is looked at, and what is done with a look beside judging it."""
     extra = own_patterns(arguments)
     source, name = job_source(arguments)
     settings = read()
     reviewer = Reviewer(source, name, settings, extra, cache=chosen_cache(arguments, settings))
     publish = publisher(source, ledger) if arguments.publish else lambda report, now: ""
-    return Looking(reviewer.review, settings.public_url, publish)
+    return JobCheck(reviewer.review, settings.public_url, publish)
 
 
-def asked_rules(arguments: argparse.Namespace) -> tuple[Rule, ...]:
+def rules_of_call(arguments: argparse.Namespace) -> tuple[AlertRule, ...]:
     """The rules of the call: those of the file and of each --when, else the saved ones."""
     rules = _given_rules(arguments)
     if not rules:
         rules = saved()
-        say_doubts(rules)
+        report_doubts(rules)
     if not rules:
         raise BadCall(
             "No threshold was given, and none is saved.",
@@ -335,12 +337,12 @@ def asked_rules(arguments: argparse.Namespace) -> tuple[Rule, ...]:
     return rules
 
 
-def _given_rules(arguments: argparse.Namespace) -> tuple[Rule, ...]:
+def _given_rules(arguments: argparse.Namespace) -> tuple[AlertRule, ...]:
     rules = read_rules(Path(arguments.rules)) if arguments.rules else ()
     return rules + rules_of(arguments.when, [rule.name for rule in rules])
 
 
-def exit_code(verdicts: tuple[Verdict, ...]) -> int:
+def exit_code(verdicts: tuple[RuleVerdict, ...]) -> int:
     """1 where a rule fires, else 3 where one could not be evaluated (told on standard error), else 0."""
     if any(verdict.state == "firing" for verdict in verdicts):
         return CROSSED

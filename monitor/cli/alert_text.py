@@ -22,9 +22,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from monitor.alert.conditions import Rule
-from monitor.alert.delivery import Outcome, Telling, check, deliver, key_of
-from monitor.alert.evaluate import Verdict, value_words, when_words
+from monitor.alert.conditions import AlertRule
+from monitor.alert.delivery import DeliveryResult, RuleSinks, check, deliver, key_of
+from monitor.alert.evaluate import RuleVerdict, value_words, when_words
 from monitor.alert.ledger import Ledger, SetAside
 from monitor.alert.message import SCHEMA, Message, iso
 from monitor.alert.sinks.names import Sink, sink_of
@@ -75,7 +75,7 @@ def on_watch(form: str) -> Iterator[Show]:
         yield show
 
 
-def print_verdicts(job: str, verdicts: Sequence[Verdict], now: datetime, paper: Console) -> None:
+def print_verdicts(job: str, verdicts: Sequence[RuleVerdict], now: datetime, paper: Console) -> None:
     paper.print(Text.assemble((job, "bold"), f" · as of {instant(now)}"))
     paper.print(verdict_table(verdicts, paper.width))
     for came_by in dict.fromkeys(verdict.came_by for verdict in verdicts if verdict.came_by):
@@ -91,7 +91,7 @@ def print_verdicts(job: str, verdicts: Sequence[Verdict], now: datetime, paper: 
             paper.print(Padding(Text(said), (0, 0, 0, 2), expand=False))
 
 
-def verdict_table(verdicts: Sequence[Verdict], width: int) -> Table:
+def verdict_table(verdicts: Sequence[RuleVerdict], width: int) -> Table:
     """A line a rule."""
     return table(_COLUMNS, [_row(verdict) for verdict in _in_order(verdicts)], width)
 
@@ -102,7 +102,7 @@ def message_words(message: Message) -> str:
     return "\n".join([lines[0] or "", *(f"           {line}" for line in lines[1:] if line)])
 
 
-def _row(verdict: Verdict) -> tuple[Cell, ...]:
+def _row(verdict: RuleVerdict) -> tuple[Cell, ...]:
     critical = ", critical" if verdict.state == "firing" and verdict.rule.severity == "critical" else ""
     worst = verdict.firing[0] if verdict.firing else None
     return (
@@ -114,12 +114,12 @@ def _row(verdict: Verdict) -> tuple[Cell, ...]:
     )
 
 
-def _node(verdict: Verdict) -> str:
+def _node(verdict: RuleVerdict) -> str:
     more = len({one.node for one in verdict.firing}) - 1
     return f"{verdict.node or DASH}{f' and {more} more' if more > 0 else ''}"
 
 
-def _in_order(verdicts: Sequence[Verdict]) -> list[Verdict]:
+def _in_order(verdicts: Sequence[RuleVerdict]) -> list[RuleVerdict]:
     return sorted(verdicts, key=lambda verdict: (_ORDER[verdict.state], verdict.rule.severity != "critical"))
 
 
@@ -128,23 +128,26 @@ _LISTED = 10
 RESEND = "alert --resend"
 
 
-def sentences(telling: Telling, outcomes: Sequence[Outcome], told: set[str]) -> Iterator[str]:
-    """All that went wrong with one delivery, for standard error. What is in ``told`` and goes on is not said again."""
-    told -= {key for key in told for outcome in outcomes if outcome.sent and key.startswith(outcome.sink.shown)}
-    told &= {telling.trouble, *(key for key in told for sink in telling.sinks if key.startswith(sink.shown))}
+def sentences(sinks: RuleSinks, outcomes: Sequence[DeliveryResult], reported: set[str]) -> Iterator[str]:
+    """All that went wrong with one delivery, for standard error. What is in ``reported`` and goes on is not printed again."""
+    reported -= {key for key in reported for outcome in outcomes if outcome.sent and key.startswith(outcome.sink.shown)}
+    reported &= {
+        sinks.trouble,
+        *(key for key in reported for sink in sinks.sinks if key.startswith(sink.shown)),
+    }
     for outcome in outcomes:
         yield from refusals(outcome)
         key = f"{outcome.sink.shown} {outcome.trouble or outcome.holder}"
-        if (outcome.trouble or (outcome.holder and outcome.waiting)) and key not in told:
-            told.add(key)
+        if (outcome.trouble or (outcome.holder and outcome.waiting)) and key not in reported:
+            reported.add(key)
             yield not_sent(outcome)
-    yield from telling.damage()
-    if telling.trouble and telling.trouble not in told:
-        told.add(telling.trouble)
-        yield telling.trouble
+    yield from sinks.damage()
+    if sinks.trouble and sinks.trouble not in reported:
+        reported.add(sinks.trouble)
+        yield sinks.trouble
 
 
-def not_sent(outcome: Outcome) -> str:
+def not_sent(outcome: DeliveryResult) -> str:
     """What is said of a sink that did not accept its messages, or to which another process is sending."""
     if outcome.holder:
         waiting = count(outcome.waiting, "message waits", "messages wait")
@@ -153,7 +156,7 @@ def not_sent(outcome: Outcome) -> str:
     return f"{outcome.sink.shown} did not accept an alert ({outcome.trouble}); {waiting} for the next try."
 
 
-def refusals(outcome: Outcome) -> Iterator[str]:
+def refusals(outcome: DeliveryResult) -> Iterator[str]:
     """What is said of messages that a sink refused for good, those with the same reason together."""
     for why, found in groupby(sorted(outcome.refused, key=lambda each: each.why), lambda each: each.why):
         first, *more = found
@@ -182,7 +185,7 @@ def print_set_aside(asides: Sequence[SetAside], ledger: Path | None, paper: Cons
         paper.print(Text(f"  and {len(asides) - _LISTED} more"))
 
 
-def undelivered(outcomes: Sequence[Outcome], asides: Sequence[SetAside]) -> dict[str, Any]:
+def undelivered(outcomes: Sequence[DeliveryResult], asides: Sequence[SetAside]) -> dict[str, Any]:
     """The same for machines."""
     return {
         "not_sent": sum(outcome.waiting for outcome in outcomes),
@@ -204,7 +207,7 @@ def set_aside_document(aside: SetAside) -> dict[str, Any]:
     }
 
 
-def run_resend(arguments: argparse.Namespace, rules: Sequence[Rule], path: Path) -> int:
+def run_resend(arguments: argparse.Namespace, rules: Sequence[AlertRule], path: Path) -> int:
     """Sends again what was set aside for the sinks of the call (with ids: these messages, to these sinks), and lists the rest."""
     sinks = _sinks(arguments, rules)
     ledger, now = Ledger(path), time.time()
@@ -226,7 +229,7 @@ def run_resend(arguments: argparse.Namespace, rules: Sequence[Rule], path: Path)
     return CannotDo.exit_code if any(outcome.waiting or outcome.refused for outcome in outcomes) else 0
 
 
-def _sinks(arguments: argparse.Namespace, rules: Sequence[Rule]) -> tuple[Sink, ...]:
+def _sinks(arguments: argparse.Namespace, rules: Sequence[AlertRule]) -> tuple[Sink, ...]:
     texts = [*arguments.notify, *(text for rule in rules for text in rule.notify)]
     found = tuple(dict.fromkeys(sink for sink in map(sink_of, texts) if sink.kind != "stdout"))
     for sink in found:
@@ -248,7 +251,7 @@ def _named(asides: Sequence[SetAside], ids: Sequence[str], ledger: Path) -> list
 
 
 def _print(
-    arguments: argparse.Namespace, ledger: Path, outcomes: Sequence[Outcome], asides: Sequence[SetAside]
+    arguments: argparse.Namespace, ledger: Path, outcomes: Sequence[DeliveryResult], asides: Sequence[SetAside]
 ) -> None:
     sent = sum(outcome.sent for outcome in outcomes)
     if arguments.format == "json":

@@ -13,12 +13,12 @@ from pathlib import Path
 from rich.console import Group
 from rich.text import Text
 
-from monitor.alert.conditions import Rule
-from monitor.alert.delivery import Outcome, Telling
-from monitor.alert.evaluate import Verdict, evaluate
+from monitor.alert.conditions import AlertRule
+from monitor.alert.delivery import DeliveryResult, RuleSinks
+from monitor.alert.evaluate import RuleVerdict, evaluate
 from monitor.alert.ledger import Ledger, SetAside, durable
 from monitor.alert.message import Message, alert_document
-from monitor.alert.news import Look
+from monitor.alert.news import AlertContext
 from monitor.analyze.utilization import LEFT_OUT_AT_END
 from monitor.cli.alert_text import (
     Show,
@@ -46,23 +46,23 @@ class _Seen:
     """What a watch has seen so far."""
 
     report: Report
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[RuleVerdict, ...]
     at: datetime
     messages: list[Message] = field(default_factory=list)
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[DeliveryResult, ...] = ()
     set_aside: tuple[SetAside, ...] = ()
-    told: set[str] = field(default_factory=set)
+    troubles: set[str] = field(default_factory=set)
     """Troubles of the sinks that go on."""
 
 
 def run_watch(
     arguments: argparse.Namespace,
-    rules: Sequence[Rule],
-    telling: Telling,
-    looking: Looking,
+    rules: Sequence[AlertRule],
+    sinks: RuleSinks,
+    check: JobCheck,
     sleep: Callable[[float], None] = time.sleep,
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
-) -> tuple[tuple[Verdict, ...], bool]:
+) -> tuple[tuple[RuleVerdict, ...], bool]:
     """Watches, and prints the summary. (the last verdicts, whether anything was said)."""
     pace = (max(SHORTEST_S, seconds_of("--interval", arguments.interval)), sleep, now)
     cool_down_s = seconds_of("--cool-down", arguments.cool_down)
@@ -71,31 +71,31 @@ def run_watch(
     unheard = False
     try:
         with on_watch(arguments.format) as show:
-            for report, at, trouble in _looks(arguments, looking.look_at, pace):
+            for report, at, trouble in _checks(arguments, check.review_at, pace):
                 if report is None:
                     if seen is not None:
                         show(partial(_drawn, seen, trouble))
                     continue
-                before = (seen.messages, seen.outcomes, seen.set_aside, seen.told) if seen else ()
+                before = (seen.messages, seen.outcomes, seen.set_aside, seen.troubles) if seen else ()
                 seen = _Seen(report, evaluate(report, rules, at), at, *before)
-                _tell(telling, Look(report, at, looking.public_url, cool_down_s), seen, show)
-                if trouble := looking.publish(report, at):
+                _report_news(sinks, AlertContext(report, at, check.public_url, cool_down_s), seen, show)
+                if trouble := check.publish(report, at):
                     _trouble(trouble, not_published)
                 # What it would say from now on reaches nobody; sinks are told to the end.
-                if unheard := lost_output() is not None and not telling.sinks:
+                if unheard := lost_output() is not None and not sinks.sinks:
                     break
     except KeyboardInterrupt:
         if seen is not None:
-            _summary(arguments, seen, telling.ledger, stopped=True)
+            _summary(arguments, seen, sinks.ledger, stopped=True)
         raise
     assert seen is not None, "the first look brings a report or an error"
-    _summary(arguments, seen, telling.ledger, stopped=unheard)
+    _summary(arguments, seen, sinks.ledger, stopped=unheard)
     return seen.verdicts, any(message.kind == "firing" for message in seen.messages)
 
 
-def _looks(
+def _checks(
     arguments: argparse.Namespace,
-    look_at: LookAt,
+    review_at: ReviewAt,
     pace: tuple[float, Callable[[float], None], Callable[[], datetime]],
 ) -> Iterator[tuple[Report | None, datetime, str]]:
     """(report, as of when, or what was in the way) until the job has ended; an error where nothing was ever seen."""
@@ -107,9 +107,9 @@ def _looks(
         try:
             if report is None:
                 with progress(arguments) as say:
-                    report = look_at(at, say)
+                    report = review_at(at, say)
             else:
-                report = look_at(at, lambda text: None)
+                report = review_at(at, lambda text: None)
         except TrainwatchError as error:
             if report is None or isinstance(error, BadCall):
                 raise
@@ -124,14 +124,14 @@ def _looks(
         sleep(interval_s)
 
 
-def _tell(telling: Telling, look: Look, seen: _Seen, show: Show) -> None:
+def _report_news(sinks: RuleSinks, context: AlertContext, seen: _Seen, show: Show) -> None:
     """Says what is new in a look, here and to the sinks."""
-    new = telling.hear(look, seen.verdicts)
+    new = sinks.record(context, seen.verdicts)
     seen.messages.extend(new)
     for message in new:
         show(message)
-    seen.outcomes, seen.set_aside = telling.deliver(), telling.set_aside()
-    for sentence in sentences(telling, seen.outcomes, seen.told):
+    seen.outcomes, seen.set_aside = sinks.deliver(), sinks.set_aside()
+    for sentence in sentences(sinks, seen.outcomes, seen.troubles):
         to_stderr(sentence)
     show(partial(_drawn, seen, ""))
 
@@ -144,9 +144,9 @@ def is_over(report: Report, now: datetime) -> bool:
     return not job.is_running and (job.ended is None or now - job.ended >= LEFT_OUT_AT_END)
 
 
-def _trouble(sentence: str, said: set[str]) -> None:
-    if sentence not in said:
-        said.add(sentence)
+def _trouble(sentence: str, known_troubles: set[str]) -> None:
+    if sentence not in known_troubles:
+        known_troubles.add(sentence)
         to_stderr(sentence)
 
 
@@ -213,14 +213,14 @@ def _same(over: Message, firing: Message) -> bool:
     return alike and over.at >= firing.at
 
 
-LookAt = Callable[[datetime, Callable[[str], None]], Report]
+ReviewAt = Callable[[datetime, Callable[[str], None]], Report]
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
+class JobCheck:
     """What a look at a job consists of."""
 
-    look_at: LookAt
+    review_at: ReviewAt
     public_url: str = ""
     """Of the dashboard."""
     publish: Callable[[Report, datetime], str] = lambda report, now: ""

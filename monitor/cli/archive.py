@@ -19,7 +19,7 @@ from monitor.cli.options import (
     is_many,
     missing_documents,
     pairs_of,
-    say_missing,
+    report_missing,
     source_of,
     sweep_of,
 )
@@ -29,7 +29,7 @@ from monitor.fetch.source import JobQuery, job_query
 from monitor.installed import PROGRAM
 from monitor.review.across import Across, Missing
 from monitor.review.archived import Source
-from monitor.review.archiving import STATES, Archiver, Asked, Outcome
+from monitor.review.archiving import STATES, Archiver, ArchiveRequest, ArchivingResult
 from monitor.settings import archive_root, read
 from monitor.terminal import to_stderr
 
@@ -38,7 +38,7 @@ _EVERY_JOB = 1_000_000
 _COLUMNS = (Column("JOB"), Column("ARCHIVE"), Column("NOTE", goes=1, wraps=True, below=True))
 _COLUMNS_ACROSS = (_COLUMNS[0], Column("ACCOUNT"), Column("REGION"), *_COLUMNS[1:])
 # Where a job is, if several accounts were asked, and what became of it.
-_Placed = tuple[AccountRegion | None, Outcome]
+_Placed = tuple[AccountRegion | None, ArchivingResult]
 _WORDS = {"archived": "archived", "unchanged": "unchanged", "kept": "kept as it was"}
 
 
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         deliver(arguments, as_json(_document(store, placed, missing if many else None)))
     else:
         deliver(arguments, _text(arguments, store, placed))
-    say_missing(missing, len(asked))
+    report_missing(missing, len(asked))
     for sentence in broken_off:
         to_stderr(f"the list of jobs is not complete: {sentence}")
     return EXIT_SOME_FAILED if missing or broken_off or any(outcome.error for outcome in outcomes) else 0
@@ -101,24 +101,26 @@ def _check(arguments: argparse.Namespace) -> None:
                 raise BadCall(f"--{option.replace('_', '-')} only works with --all.", "Add --all.")
 
 
-def _chosen(arguments: argparse.Namespace, account: Callable[[], Source], now: datetime) -> tuple[list[Asked], str]:
+def _chosen(
+    arguments: argparse.Namespace, account: Callable[[], Source], now: datetime
+) -> tuple[list[ArchiveRequest], str]:
     """Each job once, and why these are not all."""
     if not arguments.all:
-        return [Asked(*source_of(job, arguments, account)) for job in dict.fromkeys(arguments.jobs)], ""
+        return [ArchiveRequest(*source_of(job, arguments, account)) for job in dict.fromkeys(arguments.jobs)], ""
     query: JobQuery = job_query(arguments.status, arguments.name_contains, arguments.since, now, _EVERY_JOB)
     source = account()
     found = source.find(query)
-    return [Asked.of(source, job) for job in found.jobs], found.broken_off
+    return [ArchiveRequest.of(source, job) for job in found.jobs], found.broken_off
 
 
 def _everywhere(
     arguments: argparse.Namespace, pairs: Sequence[AccountRegion], now: datetime, say: Callable[[str], None]
-) -> tuple[Across, list[Asked]]:
+) -> tuple[Across, list[ArchiveRequest]]:
     """The jobs of several accounts."""
     query = job_query(arguments.status, arguments.name_contains, arguments.since, now, _EVERY_JOB)
     sweep = sweep_of(arguments)
-    found = sweep.look(pairs, query, now, say)
-    return found, [Asked.of(sweep.source(row.where), row.job, row.where.account) for row in found.rows]
+    found = sweep.list_jobs(pairs, query, now, say)
+    return found, [ArchiveRequest.of(sweep.source(row.where), row.job, row.where.account) for row in found.rows]
 
 
 def _complain(placed: Sequence[_Placed]) -> None:
@@ -142,7 +144,7 @@ def _at(where: AccountRegion | None) -> dict[str, Any]:
     return {} if where is None else {"account": where.account.name, "region": where.region}
 
 
-def _row(outcome: Outcome) -> dict[str, Any]:
+def _row(outcome: ArchivingResult) -> dict[str, Any]:
     made = outcome.manifest
     return {
         "name": outcome.name,
@@ -176,7 +178,7 @@ def _text(arguments: argparse.Namespace, store: Store, placed: Sequence[_Placed]
     return paper
 
 
-def _note(outcome: Outcome) -> str:
+def _note(outcome: ArchivingResult) -> str:
     made = outcome.manifest
     assert made is not None
     notes = [f"missing or damaged, and written again: {', '.join(outcome.healed)}"] if outcome.healed else []

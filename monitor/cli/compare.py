@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
 
-from monitor.archive.comparison import Record, comparison_document, record, user_pairs
+from monitor.archive.comparison import PredictionRecord, comparison_document, record, user_pairs
 from monitor.aws.calls import metered
 from monitor.cli.options import account_source, chosen_cache, own_patterns, source_of
-from monitor.cli.output import as_json, deliver, draw, paper_for, progress, tell_damage
+from monitor.cli.output import as_json, deliver, draw, paper_for, progress, report_damage
 from monitor.diagnose.comparison.compare import compare, pairs_of
 from monitor.errors import BadCall
 from monitor.export.layout import comparison_markdown, comparison_tree
@@ -30,9 +30,9 @@ def run(arguments: argparse.Namespace) -> int:
     now = datetime.now(UTC)
     with progress(arguments) as say, metered():
         reports = _reports(arguments, now, say)
-    tell_damage(*reports)
+    report_damage(*reports)
     comparison = compare(reports)
-    earlier = _kept(arguments, pairs_of(comparison, now))
+    earlier = _with_pairs_kept(arguments, pairs_of(comparison, now))
     if arguments.format == "json":
         deliver(arguments, as_json(comparison_document(comparison, earlier)))
     elif arguments.format == "markdown":
@@ -62,7 +62,7 @@ def _reports(arguments: argparse.Namespace, now: datetime, say: Progress) -> lis
     return [reviewed(job) for job in arguments.jobs]
 
 
-def _kept(arguments: argparse.Namespace, pairs: Sequence[Pair]) -> Record | None:
+def _with_pairs_kept(arguments: argparse.Namespace, pairs: Sequence[Pair]) -> PredictionRecord | None:
     """Keeps the new pairs; how predictions did on the others. None where there is no place for them."""
     store = user_pairs()
     if store is None:

@@ -31,10 +31,10 @@ from monitor.errors import BadCall, CannotDo, NoData
 from monitor.fleet import window as windows
 from monitor.fleet.facts import Only
 from monitor.fleet.report import FleetReport
-from monitor.fleet.sections import COLUMNS, Section, csv_rows, fleet_document, headline, sections
-from monitor.fleet.window import Window
+from monitor.fleet.sections import COLUMNS, FleetSection, csv_rows, fleet_document, headline, sections
+from monitor.fleet.window import DateWindow
 from monitor.installed import PROGRAM
-from monitor.review.exported import Ask, Reviewed, reviewed
+from monitor.review.exported import Reviewed, ReviewRequest, reviewed
 from monitor.review.exported_tasks import Engine, Local, Reach
 from monitor.review.fleet_facts import Made, made, owners_of
 from monitor.review.nightly import RULE, message_of
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     return send_report(found.report, arguments.notify, ledger, read().public_url, now) or code
 
 
-def report_of(arguments: argparse.Namespace, window: Window, now: datetime) -> Made:
+def report_of(arguments: argparse.Namespace, window: DateWindow, now: datetime) -> Made:
     """The report of a window. NoData where the archive has no job at all."""
     if arguments.all_accounts and arguments.account:
         raise BadCall("--all-accounts and --account were given.", "Leave one of them out.")
@@ -84,7 +84,7 @@ def report_of(arguments: argparse.Namespace, window: Window, now: datetime) -> M
     accounts, teams = split(arguments.account), split(arguments.team)
     only = Only(frozenset(accounts), frozenset(regions), frozenset(teams), owners_of(settings))
     with progress(arguments, "looking for new jobs in the archive") as say:
-        found = made(store, window, now, arguments.by, settings, only=only, keep=not arguments.no_cache, said=say)
+        found = made(store, window, now, arguments.by, settings, only=only, keep=not arguments.no_cache, progress=say)
     if not found.read.jobs:
         if arguments.archive:
             raise no_jobs(arguments.archive)
@@ -95,7 +95,7 @@ def report_of(arguments: argparse.Namespace, window: Window, now: datetime) -> M
     return found
 
 
-def chosen_window(arguments: argparse.Namespace, now: datetime) -> Window:
+def chosen_window(arguments: argparse.Namespace, now: datetime) -> DateWindow:
     """That of --since or --week; without them the last whole week. BadCall where one of them is wrong."""
     if arguments.since is not None:
         match = _SINCE.fullmatch(arguments.since.strip())
@@ -149,7 +149,7 @@ def print_report(report: FleetReport, paper: Paper) -> None:
             _print_section(section, paper)
 
 
-def _print_section(section: Section, paper: Paper) -> None:
+def _print_section(section: FleetSection, paper: Paper) -> None:
     if not (section.said or section.rows):
         return
     paper.print()
@@ -191,7 +191,7 @@ def review_logs(
     engine = _engine(arguments)
     with _work(arguments) as work:
         reach = Reach(root, work, region, arguments.profile)
-        ask = Ask(
+        ask = ReviewRequest(
             tuple(arguments.logs), reach, settings, now, arguments.descriptions, work_is_shared=bool(arguments.work)
         )
         store = store_of(root, region, arguments.profile)

@@ -18,8 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from monitor.accounts import AccountRegion
-from monitor.archive.cache import Cache
-from monitor.archive.cache import KeptVerdict as Kept
+from monitor.archive.cache import Cache, CachedVerdict
 from monitor.archive.document import SCHEMA, json_types
 from monitor.cli.grammar.reviewing import SHORTEST_S
 from monitor.cli.options import archive_source, seconds_of
@@ -49,14 +48,14 @@ from monitor.words import DASH, clock, count, duration, instant, percent, usd
 _FRESH_S = 120.0
 
 
-def kept_of(cache: Cache | None, endpoint: str | None, job: JobSummary) -> Kept | None:
+def cached_verdict(cache: Cache | None, endpoint: str | None, job: JobSummary) -> CachedVerdict | None:
     """The verdict of the last review; nothing that was said before the job changed its status: of a run, once it has
     ended."""
     kept = None if cache is None else cache.verdicts.of(endpoint, job.name, job.created)
     return kept if kept is not None and kept.status == job.status else None
 
 
-def muted_names(verdicts: Iterable[tuple[str, Kept | None]]) -> frozenset[str]:
+def muted_names(verdicts: Iterable[tuple[str, CachedVerdict | None]]) -> frozenset[str]:
     """Names of jobs whose verdict is of a finding that this user muted. A file of mutes that cannot be used keeps nobody
     from the list; report says what is wrong with it."""
     known: Sequence[Mute] = ()
@@ -65,24 +64,24 @@ def muted_names(verdicts: Iterable[tuple[str, Kept | None]]) -> frozenset[str]:
     return frozenset(name for name, kept in verdicts if kept and kept.finding and is_muted(kept.finding, name, known))
 
 
-def verdict_document(kept: Kept | None) -> dict[str, Any]:
+def verdict_document(cached: CachedVerdict | None) -> dict[str, Any]:
     """For machines."""
     return {
-        "verdict": None if kept is None else kept.headline,
-        "level": None if kept is None else kept.level,
-        "reviewed_at": None if kept is None else json_types(kept.reviewed_at),
+        "verdict": None if cached is None else cached.headline,
+        "level": None if cached is None else cached.level,
+        "reviewed_at": None if cached is None else json_types(cached.reviewed_at),
     }
 
 
-def verdict_text(job: JobSummary, kept: Kept | None, at: datetime, muted: bool) -> Text:
+def verdict_text(job: JobSummary, cached: CachedVerdict | None, at: datetime, muted: bool) -> Text:
     """For people; "" where the job was not reviewed."""
-    if kept is None:
+    if cached is None:
         return Text("")
-    age_s = (at - kept.reviewed_at).total_seconds()
+    age_s = (at - cached.reviewed_at).total_seconds()
     old = f" ({duration(age_s)} ago)" if job.ended is None and age_s > _FRESH_S else ""
     if muted:
-        return Text(f"{kept.headline}{old} (muted)", "dim")
-    return Text(f"{kept.headline}{old}", VERDICT_STYLES.get(kept.level, ""))
+        return Text(f"{cached.headline}{old} (muted)", "dim")
+    return Text(f"{cached.headline}{old}", VERDICT_STYLES.get(cached.level, ""))
 
 
 _VERDICT = Column("VERDICT", goes=1, wraps=True, below=True)
@@ -100,7 +99,7 @@ _JOB_COLUMNS = (
 
 def job_table(
     jobs: Sequence[JobSummary],
-    verdicts: Sequence[Kept | None],
+    verdicts: Sequence[CachedVerdict | None],
     at: datetime,
     width: int,
     where: Sequence[AccountRegion] = (),
@@ -142,7 +141,7 @@ class Listed:
 
 
 def watch(
-    arguments: argparse.Namespace, look: Callable[[], Listed], sleep: Callable[[float], None] = time.sleep
+    arguments: argparse.Namespace, listed_now: Callable[[], Listed], sleep: Callable[[float], None] = time.sleep
 ) -> int:
     """Lists until Ctrl-C."""
     interval_s = max(SHORTEST_S, seconds_of("--interval", arguments.interval))
@@ -156,7 +155,7 @@ def watch(
     ):
         while True:
             try:
-                found = look()
+                found = listed_now()
                 troubles, is_new = found.troubles, True
             except TrainwatchError as error:
                 if found is None or isinstance(error, BadCall):

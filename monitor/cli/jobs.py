@@ -12,15 +12,14 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from monitor.archive.cache import Cache
-from monitor.archive.cache import KeptVerdict as Kept
+from monitor.archive.cache import Cache, CachedVerdict
 from monitor.archive.document import jobs_document
 from monitor.cli import job_lists
 from monitor.cli.job_lists import (
     Listed,
+    cached_verdict,
     check_watch,
     job_table,
-    kept_of,
     verdict_document,
     watch,
 )
@@ -33,13 +32,13 @@ from monitor.cli.options import (
     pairs_of,
     query_of,
     refuse_one_account,
-    say_missing,
+    report_missing,
     sweep_of,
 )
 from monitor.cli.output import Paper, as_json, csv_text, deliver, paper_for, progress
 from monitor.fetch.source import JobQuery
 from monitor.model import JobSummary
-from monitor.review.across import Across, Placed
+from monitor.review.across import Across, LocatedJob
 from monitor.review.archived import Source
 from monitor.settings import read
 from monitor.words import count
@@ -60,10 +59,10 @@ def run_across(arguments: argparse.Namespace) -> int:
     def look(say: Callable[[str], None] = lambda text: None) -> _Across:
         now = datetime.now(UTC)
         query = query_of(arguments, now)
-        found = sweep.look(pairs, query, now, say)
+        found = sweep.list_jobs(pairs, query, now, say)
         rows = found.rows[: query.limit]
         endpoints = {where: sweep.endpoint(where) for where in {row.where for row in rows}}
-        return _Across(found, rows, [kept_of(cache, endpoints[row.where], row.job) for row in rows], query)
+        return _Across(found, rows, [cached_verdict(cache, endpoints[row.where], row.job) for row in rows], query)
 
     if arguments.watch:
         return watch(arguments, lambda: _listed(look()))
@@ -75,7 +74,7 @@ def run_across(arguments: argparse.Namespace) -> int:
         deliver(arguments, _csv(seen))
     else:
         deliver(arguments, _text_of_all(arguments, seen))
-    say_missing(seen.found.missing, len(pairs))
+    report_missing(seen.found.missing, len(pairs))
     return EXIT_SOME_MISSING if seen.found.missing else 0
 
 
@@ -84,9 +83,9 @@ class _Across:
     """The list of all accounts as of one moment."""
 
     found: Across
-    rows: Sequence[Placed]
+    rows: Sequence[LocatedJob]
     """As many as are shown."""
-    verdicts: Sequence[Kept | None]
+    verdicts: Sequence[CachedVerdict | None]
     query: JobQuery
 
     @property
@@ -113,7 +112,7 @@ def _listed(seen: _Across) -> Listed:
     return Listed(seen.found.at, seen.what, seen.document(), drawn, troubles)
 
 
-def _documents(rows: Sequence[Placed], verdicts: Sequence[Kept | None]) -> list[dict[str, Any]]:
+def _documents(rows: Sequence[LocatedJob], verdicts: Sequence[CachedVerdict | None]) -> list[dict[str, Any]]:
     told = jobs_document(tuple(row.job for row in rows))["jobs"]
     return [
         {"account": row.where.account.name, "region": row.where.region}
@@ -164,7 +163,7 @@ class _Listing:
     """The list as of one moment."""
 
     jobs: tuple[JobSummary, ...]
-    verdicts: Sequence[Kept | None]
+    verdicts: Sequence[CachedVerdict | None]
     at: datetime
 
 
@@ -181,9 +180,9 @@ def run(arguments: argparse.Namespace) -> int:
         return run_across(arguments)
     source, cache = account_source(arguments), chosen_cache(arguments, read())
     if arguments.watch:
-        return watch(arguments, lambda: listed(_look(arguments, source, cache)))
+        return watch(arguments, lambda: listed(_refreshed(arguments, source, cache)))
     with progress(arguments, "listing jobs"):
-        found = _look(arguments, source, cache)
+        found = _refreshed(arguments, source, cache)
     if arguments.format == "json":
         deliver(arguments, as_json(_document(found)))
     elif arguments.format == "csv":
@@ -204,13 +203,13 @@ def listed(found: _Listing) -> Listed:
     )
 
 
-def _look(arguments: argparse.Namespace, source: Source, cache: Cache | None) -> _Listing:
+def _refreshed(arguments: argparse.Namespace, source: Source, cache: Cache | None) -> _Listing:
     """The list and, without another call, what is kept of each job's last review."""
     now = datetime.now(UTC)
     query = query_of(arguments, now)
     jobs = source.with_instances(source.jobs(query))
     endpoint = source.endpoint()
-    return _Listing(jobs, [kept_of(cache, endpoint, job) for job in jobs], now)
+    return _Listing(jobs, [cached_verdict(cache, endpoint, job) for job in jobs], now)
 
 
 def _document(found: _Listing) -> dict[str, Any]:

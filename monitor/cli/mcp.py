@@ -26,11 +26,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise CannotDo(
             f"The extra mcp is not installed ({error}).", "Install it: pip install 'trainwatch[mcp]', or make .venv."
         ) from None
-    from monitor.agents.desk import Desk
+    from monitor.agents.account_session import AccountSession
 
     most_usd = checked_limit(arguments)
     settings = read()
-    desk = Desk(
+    desk = AccountSession(
         lambda: account_source(arguments),
         settings,
         chosen_cache(arguments, settings),

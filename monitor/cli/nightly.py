@@ -15,8 +15,8 @@ from monitor.cli.options import account_source, checked_limit, is_many, pairs_of
 from monitor.cli.output import Paper, as_json, deliver, paper_for, progress
 from monitor.errors import CannotDo
 from monitor.fetch.source import job_query
-from monitor.review.nightly import Night, NightlyFolder, Plan, night
-from monitor.settings import archive_root, no_place, read, user_folder
+from monitor.review.nightly import Night, NightlyFolder, NightlyPlan, night
+from monitor.settings import archive_root, no_home, read, user_folder
 from monitor.terminal import to_stderr
 from monitor.words import about_usd, count, duration
 
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     return CannotDo.exit_code if done.troubles else 0
 
 
-def plan_of(arguments: argparse.Namespace) -> Plan:
+def plan_of(arguments: argparse.Namespace) -> NightlyPlan:
     """What is to be done. BadCall where the call or a file of it cannot be used: told before any work."""
     settings = read()
     many, sweep = is_many(arguments), sweep_of(arguments)
@@ -48,12 +48,12 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     store = store_of(arguments.archive or archive_root(settings), None if many else arguments.region, arguments.profile)
     state = user_folder("STATE")
     if state is None:
-        raise no_place("the state of nightly", "STATE")
+        raise no_home("the state of nightly", "STATE")
     sinks = checked(arguments.notify, "What a night does is printed anyway.")
     rules = read_rules(Path(arguments.rules)) if arguments.rules else saved()
     now = datetime.now(UTC)
     first = job_query(None, None, arguments.first, now, 1).created_after
-    return Plan(
+    return NightlyPlan(
         open=lambda where: account_source(arguments) if where is None else sweep.source(where),
         store=store,
         settings=settings,
@@ -69,14 +69,14 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     )
 
 
-def _places(plan: Plan, done: Night) -> str:
+def _accounts_text(plan: NightlyPlan, done: Night) -> str:
     return f" from {done.places} of {len(plan.places)} accounts and regions" if len(plan.places) > 1 else ""
 
 
-def _text(arguments: argparse.Namespace, plan: Plan, done: Night) -> Paper:
+def _text(arguments: argparse.Namespace, plan: NightlyPlan, done: Night) -> Paper:
     paper = paper_for(arguments)
     paper.print(
-        f"{count(done.archived, 'job')} archived, {done.unchanged:,} unchanged{_places(plan, done)}: {plan.store.label}",
+        f"{count(done.archived, 'job')} archived, {done.unchanged:,} unchanged{_accounts_text(plan, done)}: {plan.store.label}",
         soft_wrap=True,
     )
     if plan.rules:

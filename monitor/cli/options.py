@@ -181,12 +181,12 @@ def refuse_one_account(arguments: argparse.Namespace, what: str) -> None:
         raise BadCall(f"{what} and --all-accounts were given.", "Leave one of them out.")
 
 
-def say_missing(missing: Sequence[Missing], asked: int) -> None:
+def report_missing(missing: Sequence[Missing], pairs: int) -> None:
     """A line on standard error for each pair that failed, and how many did."""
     for one in missing:
         to_stderr(f"{one.where}: {one.error}")
     if missing:
-        to_stderr(f"{len(missing)} of {asked} accounts and regions could not be read.")
+        to_stderr(f"{len(missing)} of {pairs} accounts and regions could not be read.")
 
 
 def missing_documents(missing: Sequence[Missing]) -> list[dict[str, Any]]:

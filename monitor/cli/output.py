@@ -27,7 +27,7 @@ from monitor.archive.document import as_json as as_json
 from monitor.archive.document import as_line as as_line
 from monitor.archive.document import without_trailing_spaces
 from monitor.cli.result_file import put
-from monitor.document import Code, Facts, Figure, Finding, Node, Note, Section, shown
+from monitor.document import Code, Facts, Figure, FindingNode, Node, Note, Section, shown
 from monitor.document import Column as Column
 from monitor.document import Table as TableNode
 from monitor.errors import CannotDo
@@ -112,7 +112,7 @@ def table(
     natural = [
         max([cell_len(column.title), *(_length(row[place]) for row in cells)]) for place, column in enumerate(columns)
     ]
-    kept = _kept(columns, natural, width)
+    kept = _columns_that_stay(columns, natural, width)
     widths = _widths(columns, natural, kept, width)
     beneath = [place for place, column in enumerate(columns) if column.below and place not in kept]
     if beneath:
@@ -141,7 +141,7 @@ def table(
     return out
 
 
-def _kept(columns: Sequence[Column], natural: Sequence[int], width: int) -> list[int]:
+def _columns_that_stay(columns: Sequence[Column], natural: Sequence[int], width: int) -> list[int]:
     """The places of the columns that stay."""
     least = [
         min(size, _NARROWEST_COLUMN) if column.wraps else size for column, size in zip(columns, natural, strict=True)
@@ -219,7 +219,7 @@ def _draw(nodes: Iterable[Node], paper: Console, indent: int = 0) -> None:
             _draw([Note(f"| {fact.line}") for fact in node.facts if fact.line], paper, indent)
         elif isinstance(node, TableNode):
             _draw_table(node, paper)
-        elif isinstance(node, Finding):
+        elif isinstance(node, FindingNode):
             paper.print()
             _draw_head(node, paper)
             _draw(node.nodes, paper, _BESIDE)
@@ -230,12 +230,12 @@ def _draw(nodes: Iterable[Node], paper: Console, indent: int = 0) -> None:
         else:
             if node.title and not node.plain:
                 titled(node.title, paper)
-            elif not isinstance(node.nodes[0], Finding):
+            elif not isinstance(node.nodes[0], FindingNode):
                 paper.print()
             _draw(node.nodes, paper)
 
 
-def _draw_head(finding: Finding, paper: Console) -> None:
+def _draw_head(finding: FindingNode, paper: Console) -> None:
     severity = Text(f"{finding.level:<{_BESIDE}}", _STYLE[finding.level])
     if _BESIDE + len(finding.title) + 2 + len(finding.id) <= paper.width:
         paper.print(Text.assemble(severity, (finding.title, "bold"), f"  {finding.id}"))
@@ -290,14 +290,14 @@ def deliver(arguments: argparse.Namespace, result: str | Paper) -> None:
         arguments.lost = str(error)
 
 
-def tell_damage(*reports: Report) -> None:
+def report_damage(*reports: Report) -> None:
     """A line on standard error for each archive of which files are damaged that the result does not need; with several
     jobs, it says of which."""
     for report in {id(report): report for report in reports}.values():
         of = f"{report.job.name}: " if len(reports) > 1 else ""
         for gap in report.gaps:
             if gap.what == "archive":
-                to_stderr(f"{of}{gap.said}")
+                to_stderr(f"{of}{gap.sentence}")
 
 
 def csv_text(names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:

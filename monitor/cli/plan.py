@@ -1,4 +1,4 @@
-"""``plan``: what would another model-parallel configuration do? Step time, GPU memory, problems, and what to hand to the SDK; for
+"""``plan``: what another model-parallel configuration would do. Step time, GPU memory, problems, and what to hand to the SDK; for
 a person at a terminal the answer first.
 
 Bars and schedules are drawn with letters. For a ticket or a pull request, the same is Markdown. ``--set parameter=value`` and

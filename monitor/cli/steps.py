@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from monitor.cli.options import reviewer_of
-from monitor.cli.output import Column, Paper, as_json, deliver, paper_for, progress, table, tell_damage
+from monitor.cli.output import Column, Paper, as_json, deliver, paper_for, progress, report_damage, table
 from monitor.diagnose.words.step_readings import explained, reading_words
 from monitor.errors import BadCall, NoData
 from monitor.export.tables import steps_csv, steps_table
@@ -39,13 +39,13 @@ def run(arguments: argparse.Namespace) -> int:
     reviewer = reviewer_of(arguments, metrics=False)
     with progress(arguments) as say:
         report = reviewer.review(datetime.now(UTC), say)
-    tell_damage(report)
+    report_damage(report)
     steps = report.run.steps
     missing = [gap for gap in report.run.gaps if gap.what == "logs"]
     if missing and not report.run.logs.lines:
         raise NoData(f"There are no steps: {missing[0].why}", missing[0].remedy)
     for gap in missing:
-        to_stderr(f"not read: {gap.said}")
+        to_stderr(f"not read: {gap.sentence}")
     if steps.empty and arguments.format != "text":
         to_stderr(_why_none(report))
     if arguments.explain:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.text import Text
 
-from monitor.alert.conditions import Rule
+from monitor.alert.conditions import AlertRule
 from monitor.alert.delivery import check
 from monitor.alert.rules import add, remove, saved, saved_file
 from monitor.alert.sinks.names import sink_of
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif words:
         raise BadCall("thresholds list takes no further arguments.", _EXAMPLE)
     rules = saved()
-    say_doubts(rules)
+    report_doubts(rules)
     if arguments.format == "json":
         deliver(arguments, as_json({"schema": 1, "thresholds": [_document(rule) for rule in rules]}))
     else:
@@ -70,7 +70,7 @@ def _check_sink(text: str) -> None:
         to_stderr(f"{error} It is saved all the same; alert asks for it.")
 
 
-def say_doubts(rules: Sequence[Rule]) -> None:
+def report_doubts(rules: Sequence[AlertRule]) -> None:
     """Says on standard error which saved thresholds tell nothing."""
     for rule in rules:
         if rule.doubt:
@@ -80,16 +80,16 @@ def say_doubts(rules: Sequence[Rule]) -> None:
             )
 
 
-def _document(rule: Rule) -> dict[str, Any]:
+def _document(rule: AlertRule) -> dict[str, Any]:
     return {"name": rule.name, "when": rule.text, "severity": rule.severity, "notify": _shown(rule)}
 
 
-def _shown(rule: Rule) -> list[str]:
+def _shown(rule: AlertRule) -> list[str]:
     """The sinks without what may be secret in them."""
     return [sink_of(sink).shown for sink in rule.notify]
 
 
-def _text(arguments: argparse.Namespace, rules: tuple[Rule, ...]) -> Paper:
+def _text(arguments: argparse.Namespace, rules: tuple[AlertRule, ...]) -> Paper:
     paper = paper_for(arguments)
     if not rules:
         paper.print(Text(f"No threshold is saved in {saved_file()}. {_EXAMPLE}"))

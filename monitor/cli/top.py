@@ -14,7 +14,7 @@ from monitor.charts.sparkline import sparkline
 from monitor.cli.options import account_source, archive_source, chosen_cache, query_of, source_of
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.stakes import stakes_usd
-from monitor.diagnose.verdict import Level, by_urgency, judge, mean_of, place_of
+from monitor.diagnose.verdict import Level, by_urgency, judge, mean_of, urgency_key_of
 from monitor.diagnose.words.step_readings import came_by
 from monitor.errors import CannotDo, TrainwatchError
 from monitor.faults import fault
@@ -64,7 +64,7 @@ _UNASKED = Snapshot()
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TopRow:
     """One job in words."""
 
     name: str
@@ -85,7 +85,7 @@ class Row:
 class Seen:
     """All rows as of one moment."""
 
-    rows: tuple[Row, ...] = ()
+    rows: tuple[TopRow, ...] = ()
     trouble: str = ""
     """Why the list is old, or missing."""
     listed: bool = False
@@ -94,7 +94,7 @@ class Seen:
 
 
 class Board:
-    """The jobs that a query finds, reviewed by a ``Watch``. ``look`` never blocks: the list is asked for beside it."""
+    """The jobs that a query finds, reviewed by a ``Watch``. ``rows_now`` never blocks: the list is asked for beside it."""
 
     def __init__(self, source: Source, watch: Watch, query: Callable[[], JobQuery]) -> None:
         self._source, self._watch, self._query = source, watch, query
@@ -102,9 +102,9 @@ class Board:
         self._jobs: tuple[JobSummary, ...] = ()
         self._trouble, self._listed = "", False
         self._due, self._asking = 0.0, False
-        self._known: dict[str, tuple[JobSummary, Snapshot, Row, tuple[float, ...]]] = {}
+        self._known: dict[str, tuple[JobSummary, Snapshot, TopRow, tuple[float, ...]]] = {}
 
-    def look(self) -> Seen:
+    def rows_now(self) -> Seen:
         """The rows as of now, worst first."""
         self._list_if_due()
         with self._lock:
@@ -114,7 +114,7 @@ class Board:
         waiting = sum(each.report is None and each.error is None for each in known.values())
         return Seen(self._rows(jobs, known), trouble, listed, waiting)
 
-    def _rows(self, jobs: Sequence[JobSummary], asked: Mapping[str, Snapshot]) -> tuple[Row, ...]:
+    def _rows(self, jobs: Sequence[JobSummary], asked: Mapping[str, Snapshot]) -> tuple[TopRow, ...]:
         """What did not change since the last look is not worked out again."""
         known = {}
         for job in jobs:
@@ -147,17 +147,17 @@ class Board:
 
 
 def _rank(job: JobSummary, snapshot: Snapshot) -> tuple[float, ...]:
-    return place_of(job, snapshot.report)
+    return urgency_key_of(job, snapshot.report)
 
 
-def row_of(job: JobSummary, snapshot: Snapshot) -> Row:
+def row_of(job: JobSummary, snapshot: Snapshot) -> TopRow:
     report = snapshot.report
     level, words = _standing(snapshot)
     if report is None:
-        return Row(job.name, status_word(job.status), level, words, DASH, DASH, "", DASH)
+        return TopRow(job.name, status_word(job.status), level, words, DASH, DASH, "", DASH)
     came = came_by(report.run.logs.readings)
     saved, gpu = stakes_usd(report), mean_of(report, "gpu_utilization")
-    return Row(
+    return TopRow(
         job.name,
         status_word(report.job.status),
         level,

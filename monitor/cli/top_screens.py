@@ -20,10 +20,10 @@ from textual.widgets import DataTable, Footer, RichLog, Static
 
 from monitor.cli.output import VERDICT_STYLES, Paper
 from monitor.cli.report import print_report
-from monitor.cli.top import Board, Row, Seen, short
+from monitor.cli.top import Board, Seen, TopRow, short
 from monitor.errors import BadCall
 from monitor.inert import inert
-from monitor.model import LogAsk, Report
+from monitor.model import LogRequest, Report
 from monitor.review import Watch
 from monitor.review.log_lines import LogWatch
 from monitor.review.muted import mutes, with_mutes
@@ -72,11 +72,11 @@ class JobList(Screen[None]):
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        self._look()
-        self.set_interval(_TICK_S, self._look)
+        self._update()
+        self.set_interval(_TICK_S, self._update)
 
     def on_resize(self) -> None:
-        self._look()
+        self._update()
 
     def on_data_table_row_selected(self) -> None:
         table = self.query_one(_Table)
@@ -87,10 +87,10 @@ class JobList(Screen[None]):
     def action_sort(self) -> None:
         self._held = False
         self.query_one(_Table).move_cursor(row=0)
-        self._look()
+        self._update()
 
-    def _look(self) -> None:
-        seen = self._board.look()
+    def _update(self) -> None:
+        seen = self._board.rows_now()
         rows, table = list(seen.rows), self.query_one(_Table)
         # Asked of the table itself: what it tells of its cursor comes later, and would be lost with the rows drawn anew.
         self._held = self._held or table.cursor_row > 0
@@ -172,7 +172,7 @@ class JobView(Screen[None]):
 
     def _follow(self) -> None:
         """Writes what is new of the log below what is there."""
-        snapshot, log = self._logs.lines(self._job_name, LogAsk()), self.query_one(RichLog)
+        snapshot, log = self._logs.lines(self._job_name, LogRequest()), self.query_one(RichLog)
         if snapshot.lineless or snapshot.table is None:
             said = "This job's source keeps no log lines." if snapshot.lineless else str(snapshot.error or "")
             if said and not log.lines:
@@ -243,7 +243,7 @@ def widths(across: int) -> tuple[int, ...]:
     return (kept[0], max(12, left(kept)), *kept[2:])
 
 
-def cells(row: Row, across: tuple[int, ...]) -> list[Text]:
+def cells(row: TopRow, across: tuple[int, ...]) -> list[Text]:
     """What stands in a row's columns of these widths."""
     is_known = row.level not in {"waiting", "unreviewed"}
     texts = (

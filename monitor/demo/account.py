@@ -214,7 +214,7 @@ def _lines(aws: SimulatedAws, stream: Stream) -> _Writes:
     return ((at, partial(aws.put_log_event, stream.name, at, text)) for at, text in stream.events())
 
 
-class Account:
+class DemoAccount:
     """The embedded account, serving from its making on. One at a time in a process.
 
     Running jobs go on after ``feeder.start()``, or at each ``feeder.tick(now)``.
@@ -271,16 +271,16 @@ class Account:
         self._aws.stop()
         self._folder.cleanup()
 
-    def __enter__(self) -> Account:
+    def __enter__(self) -> DemoAccount:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
 
 
-def start(now: datetime) -> Account:
+def start(now: datetime) -> DemoAccount:
     """The account as it stands at ``now`` (aware), its server answering on 127.0.0.1."""
-    return Account(tuple(schedule(story, now) for story in STORIES), now)
+    return DemoAccount(tuple(schedule(story, now) for story in STORIES), now)
 
 
 def _price_table() -> str:

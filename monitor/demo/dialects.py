@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
-from monitor.demo.story import Attempt, SampleJob, SlowNode, Span, Story
+from monitor.demo.story import Attempt, SampleJob, SlowNode, Story, StorySpan
 
-Speak = Callable[[Span], Iterable[str]]
+Speak = Callable[[StorySpan], Iterable[str]]
 CHECKPOINTS = "/opt/ml/checkpoints"
 
 
@@ -26,14 +26,14 @@ def speaker(job: SampleJob, attempt: Attempt, node: str) -> Speak | None:
         case "logging":
             return _logging(story, attempt, node)
         case "tqdm":
-            return Bar(story).lines
+            return TqdmBar(story).lines
 
 
 def _smp_v1(story: Story) -> Speak:
     """The GPT sample of SMP v1: whole seconds since training began, and the speed of the last step alone."""
     per_node = story.processes_per_node
 
-    def speak(span: Span) -> Iterable[str]:
+    def speak(span: StorySpan) -> Iterable[str]:
         if span.kind == "checkpoint":
             yield from (rank_line(0, text, per_node) for text in _saved(span))
         elif (span.step + 1) % story.log_every == 0:
@@ -51,7 +51,7 @@ def _cumulative(story: Story) -> Speak:
     per_node = story.processes_per_node
     printed_s: list[float] = []
 
-    def speak(span: Span) -> Iterable[str]:
+    def speak(span: StorySpan) -> Iterable[str]:
         if span.kind == "checkpoint":
             yield from (rank_line(0, text, per_node) for text in _saved(span))
         elif (span.step + 1) % story.log_every == 0:
@@ -66,7 +66,7 @@ def _cumulative(story: Story) -> Speak:
 def _smp_v2(story: Story, attempt: Attempt) -> Speak:
     """The samples of SMP v2: a logger's clock, speed and learning rate."""
 
-    def speak(span: Span) -> Iterable[str]:
+    def speak(span: StorySpan) -> Iterable[str]:
         at = attempt.began + timedelta(seconds=span.end_s)
         head = f"{at:%Y-%m-%d %H:%M:%S} I [logging_utils.py:137]"
         if span.kind == "checkpoint":
@@ -87,7 +87,7 @@ def _logging(story: Story, attempt: Attempt, node: str) -> Speak:
     slow = isinstance(story.fault, SlowNode) and story.fault.node == node
     share = story.units_per_step / len(story.training_nodes)
 
-    def speak(span: Span) -> Iterable[str]:
+    def speak(span: StorySpan) -> Iterable[str]:
         at = attempt.began + timedelta(seconds=span.end_s)
         if span.kind == "checkpoint":
             if node == story.leader:
@@ -102,7 +102,7 @@ def _logging(story: Story, attempt: Attempt, node: str) -> Speak:
     return speak
 
 
-class Bar:
+class TqdmBar:
     """A progress bar with tqdm's arithmetic: the rate is a mean that forgets, and the last one is over everything."""
 
     BLOCKS = " ▏▎▍▌▋▊▉█"
@@ -113,7 +113,7 @@ class Bar:
         self._seconds_a_step = 0.0
         self._weight = 1.0
 
-    def lines(self, span: Span) -> Iterable[str]:
+    def lines(self, span: StorySpan) -> Iterable[str]:
         story, done = self._story, span.step + 1
         if span.kind != "step":
             yield f"Saving model checkpoint to {CHECKPOINTS}/checkpoint-{span.step}"
@@ -137,7 +137,7 @@ class Bar:
             yield str({"train_runtime": f"{elapsed_s:.4g}", "train_steps_per_second": f"{done / elapsed_s:.4g}"})
 
 
-def _saved(span: Span) -> list[str]:
+def _saved(span: StorySpan) -> list[str]:
     return [f"Saved checkpoint to {CHECKPOINTS}/step_{span.step} in {span.seconds:.2f}s"]
 
 

@@ -15,7 +15,7 @@ from monitor.demo.describe import (
     user_arguments,
 )
 from monitor.demo.dialects import rank_line, script_line, speaker, timestamp
-from monitor.demo.story import Attempt, OutOfMemory, SampleJob, Span, Story
+from monitor.demo.story import Attempt, OutOfMemory, SampleJob, Story, StorySpan
 
 _FRAMEWORK = "sagemaker_pytorch_container.training"
 # CloudWatch's agent writes control characters of a message as # and three octal digits.
@@ -47,7 +47,7 @@ def streams(job: SampleJob) -> tuple[Stream, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SimulatedLine:
     """One log event: seconds since the container began, and its text."""
 
     at_s: float
@@ -59,7 +59,7 @@ def _info(moment: datetime, text: str, who: str = "sagemaker-training-toolkit", 
     return f"{timestamp(moment, ',')} {who} {level:<8} {text}"
 
 
-def _head(job: SampleJob, attempt: Attempt, node: str) -> Iterator[Line]:
+def _head(job: SampleJob, attempt: Attempt, node: str) -> Iterator[SimulatedLine]:
     """Everything from the container's begin to just before the first step."""
     story = job.story
     parts: list[tuple[float, Callable[[datetime], list[str]]]] = [(0.02, _arrival), (0.10, _requirements)]
@@ -83,7 +83,7 @@ def _head(job: SampleJob, attempt: Attempt, node: str) -> Iterator[Line]:
     for share, texts in parts:
         at_s = share * story.setup_s
         for number, text in enumerate(texts(attempt.began + timedelta(seconds=at_s))):
-            yield Line(at_s + number * 0.002, text)
+            yield SimulatedLine(at_s + number * 0.002, text)
 
 
 def _torchrun_or_python(story: Story, node: str) -> str:
@@ -285,30 +285,36 @@ def _compact(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _success(job: SampleJob, attempt: Attempt, node: str, span: Span) -> Iterator[Line]:
+def _success(job: SampleJob, attempt: Attempt, node: str, span: StorySpan) -> Iterator[SimulatedLine]:
     """The last lines of a node whose program ended well."""
     story = job.story
     at = attempt.began + timedelta(seconds=span.start_s)
     later = attempt.began + timedelta(seconds=span.end_s - 1.0)
     if story.launcher == "mpi" and node != story.leader:
-        yield Line(span.start_s + 0.3, _info(at, "Orted process exited"))
-        yield Line(span.end_s - 1.0, _info(later, "MPI process finished."))
-        yield Line(span.end_s - 0.9, _info(later, "Reporting training SUCCESS"))
+        yield SimulatedLine(span.start_s + 0.3, _info(at, "Orted process exited"))
+        yield SimulatedLine(span.end_s - 1.0, _info(later, "MPI process finished."))
+        yield SimulatedLine(span.end_s - 0.9, _info(later, "Reporting training SUCCESS"))
         return
     if story.launcher == "mpi":
-        yield Line(span.start_s + 0.1, rank_line(0, "SMP training finished successfully", story.processes_per_node))
-    yield Line(span.start_s + 0.2, _info(at, "Waiting for the process to finish and give a return code."))
-    yield Line(span.start_s + 0.3, _info(at, "Done waiting for a return code. Received 0 from exiting process."))
-    yield Line(span.end_s - 0.9, _info(later, "Reporting training SUCCESS"))
+        yield SimulatedLine(
+            span.start_s + 0.1, rank_line(0, "SMP training finished successfully", story.processes_per_node)
+        )
+    yield SimulatedLine(span.start_s + 0.2, _info(at, "Waiting for the process to finish and give a return code."))
+    yield SimulatedLine(
+        span.start_s + 0.3, _info(at, "Done waiting for a return code. Received 0 from exiting process.")
+    )
+    yield SimulatedLine(span.end_s - 0.9, _info(later, "Reporting training SUCCESS"))
 
 
-def _out_of_memory(job: SampleJob, attempt: Attempt, node: str, span: Span, fault: OutOfMemory) -> Iterator[Line]:
+def _out_of_memory(
+    job: SampleJob, attempt: Attempt, node: str, span: StorySpan, fault: OutOfMemory
+) -> Iterator[SimulatedLine]:
     """The failing rank's traceback, mpirun's verdict and the toolkit's summary, all in the leader's stream."""
     story = job.story
     per_node = story.processes_per_node
     ends = attempt.began + timedelta(seconds=span.end_s - 2.0)
     if node != story.leader:
-        yield Line(span.end_s - 1.5, _info(ends, "Orted process exited"))
+        yield SimulatedLine(span.end_s - 1.5, _info(ends, "Orted process exited"))
         return
     trace = (
         "Traceback (most recent call last):",
@@ -321,7 +327,7 @@ def _out_of_memory(job: SampleJob, attempt: Attempt, node: str, span: Span, faul
         cuda_error(story, fault),
     )
     for number, text in enumerate(trace):
-        yield Line(span.start_s + 0.8 + number * 0.002, rank_line(fault.rank, text, per_node, "stderr"))
+        yield SimulatedLine(span.start_s + 0.8 + number * 0.002, rank_line(fault.rank, text, per_node, "stderr"))
     rule = "-" * 74
     verdict = (
         rule,
@@ -339,17 +345,17 @@ def _out_of_memory(job: SampleJob, attempt: Attempt, node: str, span: Span, faul
         _info(ends, "Encountered exit_code 1", level="ERROR"),
     )
     for number, text in enumerate(verdict):
-        yield Line(span.end_s - 2.0 + number * 0.002, text)
+        yield SimulatedLine(span.end_s - 2.0 + number * 0.002, text)
 
 
-def _lines(job: SampleJob, attempt: Attempt, node: str) -> Iterator[Line]:
+def _lines(job: SampleJob, attempt: Attempt, node: str) -> Iterator[SimulatedLine]:
     speak = speaker(job, attempt, node)
     yield from _head(job, attempt, node)
     for span in attempt.spans(job.story):
         if span.kind in {"step", "checkpoint"}:
             if speak is not None:
                 for number, text in enumerate(speak(span)):
-                    yield Line(span.end_s + number * 0.001, text)
+                    yield SimulatedLine(span.end_s + number * 0.001, text)
         elif span.kind == "exit":
             yield from _success(job, attempt, node, span)
         elif span.kind == "failure" and isinstance(job.story.fault, OutOfMemory):

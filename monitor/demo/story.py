@@ -218,7 +218,7 @@ Kind = Literal["setup", "step", "checkpoint", "stall", "failure", "exit"]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class StorySpan:
     """A contiguous piece of a container's life, in seconds since it began."""
 
     kind: Kind
@@ -235,10 +235,10 @@ class Span:
         return self.end_s - self.start_s
 
 
-def spans(story: Story, attempt: int = 0, from_step: int = 0) -> Iterator[Span]:
+def spans(story: Story, attempt: int = 0, from_step: int = 0) -> Iterator[StorySpan]:
     """All spans of one attempt, in time and without a gap; a stall lasts for ever."""
     rng = random.Random(f"{story.base_name}/{attempt}")
-    yield Span("setup", 0.0, story.setup_s)
+    yield StorySpan("setup", 0.0, story.setup_s)
     at_s = story.setup_s
     fault = story.fault
     taken_away_s = fault.after_s if isinstance(fault, Interruption) and attempt == 0 else math.inf
@@ -250,20 +250,20 @@ def spans(story: Story, attempt: int = 0, from_step: int = 0) -> Iterator[Span]:
         if at_s + waited_s > taken_away_s:
             return
         if isinstance(fault, Stall) and at_s + waited_s > fault.after_s:
-            yield Span("stall", at_s, math.inf)
+            yield StorySpan("stall", at_s, math.inf)
             return
         if isinstance(fault, OutOfMemory) and at_s > story.setup_s + fault.after_s:
-            yield Span("failure", at_s, at_s + 9.0, step)
+            yield StorySpan("failure", at_s, at_s + 9.0, step)
             return
-        yield Span("step", at_s, at_s + waited_s, step, own_s, _loss(story, rng, step))
+        yield StorySpan("step", at_s, at_s + waited_s, step, own_s, _loss(story, rng, step))
         at_s += waited_s
         if story.checkpoint_every and (step + 1) % story.checkpoint_every == 0 and step + 1 < story.steps:
             took_s = story.checkpoint_s * rng.uniform(0.9, 1.15)
             if at_s + took_s > taken_away_s:
                 return
-            yield Span("checkpoint", at_s, at_s + took_s, step + 1)
+            yield StorySpan("checkpoint", at_s, at_s + took_s, step + 1)
             at_s += took_s
-    yield Span("exit", at_s, at_s + story.exit_s, story.steps)
+    yield StorySpan("exit", at_s, at_s + story.exit_s, story.steps)
 
 
 def _step_s(story: Story, rng: random.Random, first: bool) -> float:
@@ -287,9 +287,9 @@ class Attempt:
     number: int
     began: datetime
     from_step: int = 0
-    recorded: tuple[Span, ...] | None = None
+    recorded: tuple[StorySpan, ...] | None = None
 
-    def spans(self, story: Story) -> Iterator[Span]:
+    def spans(self, story: Story) -> Iterator[StorySpan]:
         """The spans from the first on; of a running job without an end, so take no more than you need."""
         return iter(self.recorded) if self.recorded is not None else spans(story, self.number, self.from_step)
 
@@ -357,7 +357,7 @@ def _name(story: Story, created: datetime) -> str:
     return f"{story.base_name}-{created:%Y-%m-%d-%H-%M-%S}-{digits:03d}"
 
 
-def _lives(story: Story) -> list[tuple[float, int, tuple[Span, ...]]]:
+def _lives(story: Story) -> list[tuple[float, int, tuple[StorySpan, ...]]]:
     """Each attempt of an ended job as (seconds after the first containers began, its first step, its spans)."""
     first = tuple(spans(story))
     if not isinstance(story.fault, Interruption):

@@ -1,4 +1,4 @@
-"""How is advice worded? A finding from a predicted outcome: what to set, in the terms of the reader's framework, what it gains,
+"""The wording of advice. A finding from a predicted outcome: what to set, in the terms of the reader's framework, what it gains,
 what it costs, what is not known."""
 
 from __future__ import annotations
@@ -263,7 +263,7 @@ def memory_p95(case: Case) -> float | None:
     return case.setup.real("gpu_memory_utilization")
 
 
-def held(case: Case) -> tuple[Evidence, ...]:
+def memory_evidence(case: Case) -> tuple[Evidence, ...]:
     """The same as evidence; empty where it is not known."""
     memory = memory_p95(case)
     if memory is None:

@@ -1,4 +1,4 @@
-"""What do libraries themselves say about settings that cost time? Their warnings, and settings that the configuration tells,
+"""What libraries themselves say about settings that cost time. Their warnings, and settings that the configuration tells,
 as causes with a remedy.
 
 What their guides say of a situation that a finding is about, as clauses that its next step can end with, is SMP's: SMP v1

@@ -1,4 +1,4 @@
-"""What makes a model fit into a GPU that was too small for it? The cheapest change first, in the words of the job's framework."""
+"""What makes a model fit into a GPU that was too small for it. The cheapest change first, in the words of the job's framework."""
 
 from __future__ import annotations
 

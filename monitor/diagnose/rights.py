@@ -1,4 +1,4 @@
-"""Which rights are missing, what cannot be judged because of that, and what has to go into the IAM policy?"""
+"""Which rights are missing, what cannot be judged because of that, and what has to go into the IAM policy."""
 
 from __future__ import annotations
 

@@ -44,12 +44,12 @@ from monitor.analyze.phases import billing_factor, buckets, cost
 from monitor.analyze.phases import phases as phases_of
 from monitor.analyze.single_gpus import fullest
 from monitor.analyze.step_time import seconds_to_finish
-from monitor.analyze.utilization import Window, in_window, training_spans, work_window
+from monitor.analyze.utilization import TrainingWindow, in_window, training_spans, work_window
 from monitor.diagnose.stakes import Bill, bill_of
 from monitor.diagnose.words.step_readings import came_by
 from monitor.model import Distribution, Finding, Phase, Price, Run, StepStats
 from monitor.predict.layout import samples_of_step
-from monitor.predict.setup import Known, Setup, setup_of
+from monitor.predict.setup import Setup, SourcedValue, setup_of
 from monitor.words import clock
 
 Part = TypeVar("Part")
@@ -99,7 +99,7 @@ class Case:
         return ending_of(self.run, self.nan)
 
     @once
-    def window(self) -> Window | None:
+    def window(self) -> TrainingWindow | None:
         window, ending = work_window(self.run, self.now), self.ending
         if window is not None and ending is not None and ending.since is not None and window.start < ending.since:
             # What comes of a failure is no fault of its own.
@@ -303,19 +303,19 @@ def setup_seen(
     Of a job that a GPU had no memory for (``refused``), the memory is what it would have taken: 100 % at the least.
     """
     setup = setup_of(run.job)
-    seen: dict[str, Known] = {}
+    seen: dict[str, SourcedValue] = {}
     if setup.known("parameters_billion") is None and (count := parameters(run.job, run.events)) is not None:
-        seen["parameters_billion"] = Known(count / 1e9, "the model's size in the log, or its layers and width")
+        seen["parameters_billion"] = SourcedValue(count / 1e9, "the model's size in the log, or its layers and width")
     if refused is not None and not refused.shared and not refused.fragmented:
-        seen["gpu_memory_utilization"] = Known(refused.needed_pct or 100.0, "what the GPU refused")
+        seen["gpu_memory_utilization"] = SourcedValue(refused.needed_pct or 100.0, "what the GPU refused")
         if setup.known("gpu_memory_gib") is None and refused.capacity:
-            seen["gpu_memory_gib"] = Known(refused.capacity, "what the GPU refused")
+            seen["gpu_memory_gib"] = SourcedValue(refused.capacity, "what the GPU refused")
     elif (used := _fullest_pct(run, steady)) is not None:
         one = max((each.pct for each in fullest(gpus).values()), default=0.0) if gpus is not None else 0.0
-        seen["gpu_memory_utilization"] = Known(max(used, one), MEASURED if used >= one else OF_ONE_GPU)
+        seen["gpu_memory_utilization"] = SourcedValue(max(used, one), MEASURED if used >= one else OF_ONE_GPU)
     if stats is not None and stats.median_s is not None:
         came = came_by(run.logs.readings)
-        seen["step_time_s"] = Known(stats.median_s, f"{MEASURED}, {came}" if came else MEASURED, came_by=came)
+        seen["step_time_s"] = SourcedValue(stats.median_s, f"{MEASURED}, {came}" if came else MEASURED, came_by=came)
     return replace(setup, values={**setup.values, **seen})
 
 
@@ -332,7 +332,7 @@ def _fullest_pct(run: Run, steady: pd.DataFrame) -> float | None:
 @cache
 def rules() -> tuple[Rule, ...]:
     """Every rule. ValueError where one names an id that no rule has, has another one's id, or is to follow itself."""
-    return in_order_of_asking(_found())
+    return in_order_of_asking(_rules_of_modules())
 
 
 def in_order_of_asking(found: Iterable[Rule]) -> tuple[Rule, ...]:
@@ -351,11 +351,11 @@ def in_order_of_asking(found: Iterable[Rule]) -> tuple[Rule, ...]:
             before[id].add(rule.id)
     out: dict[str, Rule] = {}
     for rule in ordered:
-        _place(rule.id, by_id, before, out, ())
+        _put(rule.id, by_id, before, out, ())
     return tuple(out.values())
 
 
-def _place(
+def _put(
     id: str, by_id: Mapping[str, Rule], before: Mapping[str, set[str]], out: dict[str, Rule], way: tuple[str, ...]
 ) -> None:
     if id in out:
@@ -364,11 +364,11 @@ def _place(
         raise ValueError(f"Rules follow one another in a circle: {' after '.join((*way[way.index(id) :], id))}.")
     for other in by_id:
         if other in before[id]:
-            _place(other, by_id, before, out, (*way, id))
+            _put(other, by_id, before, out, (*way, id))
     out[id] = by_id[id]
 
 
-def _found() -> Iterator[Rule]:
+def _rules_of_modules() -> Iterator[Rule]:
     for info in sorted(pkgutil.iter_modules(monitor.diagnose.rules.__path__), key=lambda info: info.name):
         # To import what holds no rule would take the better part of a second.
         spec = info.module_finder.find_spec(info.name, None)

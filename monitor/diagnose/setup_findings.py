@@ -13,7 +13,7 @@ from monitor.model import Confidence, Evidence, Finding, Recommendation
 from monitor.predict.layout import sharding_of
 from monitor.predict.memory import MemoryChange
 from monitor.predict.outcome import outcome, what_if
-from monitor.predict.problems.libraries import Problem
+from monitor.predict.problems.libraries import SetupProblem
 from monitor.predict.problems.rules import UNKNOWN
 from monitor.predict.setup import Setup, changed
 
@@ -26,7 +26,7 @@ _TITLES: Mapping[str, str] = {
 }
 
 
-def finding_of(setup: Setup, problems: Sequence[Problem], not_checked: tuple[str, ...] = ()) -> Finding:
+def finding_of(setup: Setup, problems: Sequence[SetupProblem], not_checked: tuple[str, ...] = ()) -> Finding:
     """One finding of problems of one id, at least one."""
     first = problems[0]
     said = " ".join(each.words for each in problems)
@@ -53,12 +53,12 @@ def finding_of(setup: Setup, problems: Sequence[Problem], not_checked: tuple[str
     )
 
 
-def findings_of(setup: Setup, problems: Sequence[Problem]) -> tuple[Finding, ...]:
+def findings_of(setup: Setup, problems: Sequence[SetupProblem]) -> tuple[Finding, ...]:
     """A finding for each problem, so that each has its own remedy."""
     return tuple(finding_of(setup, (each,)) for each in problems)
 
 
-def _title(setup: Setup, problem: Problem) -> str:
+def _title(setup: Setup, problem: SetupProblem) -> str:
     if problem.id in _TITLES:
         return _TITLES[problem.id]
     if problem.id == UNKNOWN:
@@ -73,7 +73,7 @@ def _title(setup: Setup, problem: Problem) -> str:
     return f"{library[:1].upper()}{library[1:]} {'rejects' if problem.rejected else 'ignores'} {problem.parameter}"
 
 
-def _counted(setup: Setup, problems: Sequence[Problem]) -> str:
+def _counted(setup: Setup, problems: Sequence[SetupProblem]) -> str:
     count, rejected = len(problems), sum(1 for each in problems if each.rejected)
     what = "rejects" if rejected == count else "ignores" if not rejected else "rejects or ignores"
     return f"{count} settings that {_library(setup)} {what}"
@@ -83,7 +83,7 @@ def _library(setup: Setup) -> str:
     return FRAMEWORK_NAMES.get(setup.framework or "", "the library")
 
 
-def _evidence(each: Problem) -> Evidence:
+def _evidence(each: SetupProblem) -> Evidence:
     place = f" ({each.read_from})" if each.read_from else ""
     value = each.value
     if value is not None and (not isinstance(value, int | float) or isinstance(value, bool)):
@@ -91,7 +91,7 @@ def _evidence(each: Problem) -> Evidence:
     return Evidence(f"{each.parameter}{place}", value)
 
 
-def _confidence(setup: Setup, problems: Sequence[Problem]) -> Confidence:
+def _confidence(setup: Setup, problems: Sequence[SetupProblem]) -> Confidence:
     """High where the values were given to the library or printed by it; what a script may have set otherwise is less so."""
     told = all(setup.is_given(each.parameter) or each.parameter in setup.library for each in problems)
     return "high" if told else "medium"
@@ -102,7 +102,7 @@ MOST = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class MemoryRemedy:
     """One change, or several added up; ``words`` are the order of it."""
 
     words: str
@@ -114,7 +114,7 @@ class Measure:
     """The same in one figure, also where no data calibrate it: only to be sorted by."""
 
 
-def measures(setup: Setup, start: Setup | None = None) -> tuple[Measure, ...]:
+def measures(setup: Setup, start: Setup | None = None) -> tuple[MemoryRemedy, ...]:
     """What frees memory and breaks no rule, the cheapest first; behind them, where none is enough by itself, the cheapest of
     them added up until it fits (or all of them, where that is not enough).
 
@@ -122,7 +122,7 @@ def measures(setup: Setup, start: Setup | None = None) -> tuple[Measure, ...]:
     """
     base = start or setup
     now = outcome(base, setup).memory.expected_gib
-    found: list[tuple[Measure, dict[str, Any]]] = []
+    found: list[tuple[MemoryRemedy, dict[str, Any]]] = []
     for words, values in _changes(setup):
         after = changed(setup, values)
         memory = outcome(base, after, most_draws=0).memory
@@ -130,7 +130,7 @@ def measures(setup: Setup, start: Setup | None = None) -> tuple[Measure, ...]:
             continue
         time = what_if(setup, values).time
         order = None if time.estimate_pct is None else time.estimate_pct[1]
-        found.append((Measure(words, memory, time.change_pct, order), values))
+        found.append((MemoryRemedy(words, memory, time.change_pct, order), values))
     found.sort(key=lambda each: float("inf") if each[0].order_pct is None else each[0].order_pct)
     single = [measure for measure, _ in found][:MOST]
     if len(single) < 2 or any(each.memory.fits == "yes" for each in single):
@@ -138,7 +138,7 @@ def measures(setup: Setup, start: Setup | None = None) -> tuple[Measure, ...]:
     return (*single, _together(setup, base, [values for _, values in found][:MOST]))
 
 
-def _together(setup: Setup, base: Setup, changes: list[dict[str, Any]]) -> Measure:
+def _together(setup: Setup, base: Setup, changes: list[dict[str, Any]]) -> MemoryRemedy:
     after, said = setup, 0
     for values in changes:
         if not sound(after, values):
@@ -148,7 +148,7 @@ def _together(setup: Setup, base: Setup, changes: list[dict[str, Any]]) -> Measu
             break
     time = outcome(setup, after).time
     order = None if time.estimate_pct is None else time.estimate_pct[1]
-    return Measure(f"The first {said} together", outcome(base, after).memory, time.change_pct, order)
+    return MemoryRemedy(f"The first {said} together", outcome(base, after).memory, time.change_pct, order)
 
 
 def _changes(setup: Setup) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -109,14 +109,14 @@ def _hour(job: Job, phases: Sequence[Phase]) -> dict[str, float]:
     return {name: seconds / whole for name, seconds in trained.items() if seconds}
 
 
-def recoverable(cost: Cost, bill: Bill, findings: Iterable[Finding], asks: bool, is_judged: bool) -> Cost:
+def recoverable(cost: Cost, bill: Bill, findings: Iterable[Finding], asks: bool, is_conclusive: bool) -> Cost:
     """``cost`` with what the findings say could be saved, in all and an hour.
 
     None where a finding asks for action (``asks``) and none can say how much it would save, and where the job could not be
     judged, so that no finding means nothing: not known is not 0.
     """
     savings = [saving for finding in findings for saving in finding.savings]
-    if cost.usd is None or (not savings and cost.usd > 0 and (asks or not is_judged)):
+    if cost.usd is None or (not savings and cost.usd > 0 and (asks or not is_conclusive)):
         return cost
     return replace(
         cost, recoverable_usd=bill.saved_usd(savings), recoverable_usd_per_hour=bill.saved_usd_per_hour(savings)

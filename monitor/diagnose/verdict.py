@@ -1,4 +1,4 @@
-"""What is the answer in one sentence? A report goes in; a level, a headline and what to do come out.
+"""The verdict: the answer in one sentence. A report goes in; a level, a headline and what to do come out.
 
 "Healthy" needs two things: no warning, and data to judge by. A job that failed for a reason no rule knows is not healthy.
 Which of many jobs needs somebody first is one order for the page of jobs, the terminal and the tools of agents.
@@ -76,7 +76,7 @@ def judge(report: Report) -> Verdict:
     return Verdict("muted" if muted else "healthy", _but_for(headline, muted), _figures(report))
 
 
-def is_judged(report: Report) -> bool:
+def is_conclusive(report: Report) -> bool:
     """Whether there is all that a job is judged by, so that silence means that nothing is wrong."""
     return seen(report) and report.run.logs.complete and not _dark(report)
 
@@ -273,7 +273,7 @@ def by_urgency(jobs: Iterable[JobSummary], now: datetime) -> list[JobSummary]:
     return sorted(jobs, key=rank)
 
 
-def place(level: Level, runs: bool, gain_usd: float | None, cost_usd: float | None) -> tuple[float, ...]:
+def urgency_key(level: Level, runs: bool, gain_usd: float | None, cost_usd: float | None) -> tuple[float, ...]:
     """Where a reviewed job stands, the lowest first: by what could be recovered, the most first; of jobs that ask for action
     those that run (an hour), then those that have ended (in all), then of the rest.
 
@@ -284,11 +284,11 @@ def place(level: Level, runs: bool, gain_usd: float | None, cost_usd: float | No
     return (not runs if loud <= LOUDNESS["warning"] else 2), -(gain or 0.0), loud, not runs
 
 
-def place_of(job: JobSummary, report: Report | None) -> tuple[float, ...]:
+def urgency_key_of(job: JobSummary, report: Report | None) -> tuple[float, ...]:
     """Where a job of a list stands, which was reviewed or not yet."""
     if report is None:
-        return place("unreviewed", job.is_running, None, None)
-    return place(judge(report).level, job.is_running, stakes_usd(report), report.cost.usd)
+        return urgency_key("unreviewed", job.is_running, None, None)
+    return urgency_key(judge(report).level, job.is_running, stakes_usd(report), report.cost.usd)
 
 
 #: partial: nothing stands out, but a part that matters could not be seen. unknown: nothing to judge by.

@@ -24,21 +24,21 @@ from monitor.charts.fleet import owners_bars, owners_frame, weeks_bars, weeks_fr
 from monitor.charts.step_time import work_of
 from monitor.charts.timeline import SIGNS, phase_bar, segments, swim_lanes, unit_of
 from monitor.charts.utilization import POINTS, ROWS, bucket_seconds, columns_for, measured
-from monitor.diagnose.log_places import first_error
+from monitor.diagnose.bookmarks import first_error
 from monitor.diagnose.unlike import odd_nodes
 from monitor.diagnose.verdict import has_gpus
 from monitor.diagnose.words.charts import (
     changes_of,
-    loss_said,
+    loss_sentence,
     phases_listed,
-    phases_said,
-    progress_said,
-    rate_said,
+    phases_sentence,
+    progress_sentence,
+    rate_sentence,
     slow_node,
-    steps_said,
+    steps_sentence,
     sum_words,
     timeline_words,
-    utilization_said,
+    utilization_sentence,
 )
 from monitor.diagnose.words.step_readings import reading_words
 from monitor.document import Figure, Note, Section
@@ -161,7 +161,7 @@ def _phases(report: Report) -> Iterator[Section]:
     unit = unit_of(report.buckets)
     title = f"Where the time and the money went, {unit}" if priced else f"Where the time went, {unit}"
     note = f"{phases_listed(frame)} {sum_words(report, frame)}"
-    yield _pictured(title, phases_said(report, frame), note, svg(phase_bar(report.buckets), "phases"))
+    yield _pictured(title, phases_sentence(report, frame), note, svg(phase_bar(report.buckets), "phases"))
 
 
 def _timeline(report: Report) -> Iterator[Section]:
@@ -188,7 +188,7 @@ def _utilization(report: Report, metric: MetricName, span: Span) -> Iterator[Sec
     else:
         chart = utilization.heatmap_of(*utilization.heatmap_frames(rows, span, first=odd_nodes(report)))
     yield _pictured(
-        HOST_METRICS[metric].by_node, utilization_said(report, metric, rows, None, UTC), note, svg(chart, metric)
+        HOST_METRICS[metric].by_node, utilization_sentence(report, metric, rows, None, UTC), note, svg(chart, metric)
     )
 
 
@@ -202,11 +202,11 @@ def _steps(report: Report, span: Span) -> Iterator[Section]:
         note = " ".join((note, *reading_words(report.run.logs.readings)))
         frames = step_time.step_frames(work, span, None, changes_of(report), slow_node(report))
         drawn = svg(step_time.step_time_of(*frames), "steps")
-        yield _pictured("Step time, seconds", steps_said(report, work, None, UTC), note, drawn)
+        yield _pictured("Step time, seconds", steps_sentence(report, work, None, UTC), note, drawn)
     elif len(reached := step_time.reached(steps)):
         yield _pictured(
             "Progress, steps",
-            progress_said(report, reached, None, UTC),
+            progress_sentence(report, reached, None, UTC),
             "The log lines have step numbers but no step times.",
             svg(step_time.progress(steps, span), "progress"),
         )
@@ -220,11 +220,11 @@ def _losses(report: Report, span: Span) -> Iterator[Section]:
     if len((frames := step_time.loss_frames(found.rows, span))[0]) or len(frames[1]):
         note = f"{writer} A cross marks a loss that is NaN or infinite." if len(frames[1]) else writer
         yield _pictured(
-            "Training loss", loss_said(found, None, UTC), note.strip(), svg(step_time.loss_of(*frames), "loss")
+            "Training loss", loss_sentence(found, None, UTC), note.strip(), svg(step_time.loss_of(*frames), "loss")
         )
     if len((frames := step_time.rate_frames(found.rows, span))[0]):
         drawn = svg(step_time.rate_of(*frames), "learning-rate")
-        yield _pictured("Learning rate", rate_said(found, None, UTC), writer, drawn)
+        yield _pictured("Learning rate", rate_sentence(found, None, UTC), writer, drawn)
 
 
 # More bars than that are read in the table.

@@ -9,7 +9,7 @@ from functools import partial
 
 from monitor.analyze.memory import memory_peaks
 from monitor.analyze.step_time import is_aggregated
-from monitor.archive.comparison import Record, record_line
+from monitor.archive.comparison import PredictionRecord, record_line
 from monitor.diagnose.comparison.compare import Comparison
 from monitor.diagnose.comparison.rows import difference_rows, figure_rows, heading, prediction_lines, verdict_lines
 from monitor.diagnose.headline import about, outlook
@@ -28,13 +28,12 @@ from monitor.diagnose.words.report import (
     when,
 )
 from monitor.diagnose.words.step_readings import reading_words
-from monitor.document import ALL, Code, Column, Fact, Facts, Figure, Finding, Form, Node, Note, Section, Table
+from monitor.document import ALL, Code, Column, FactLine, Facts, Figure, FindingNode, Form, Node, Note, Section, Table
 from monitor.export.markdown import as_markdown
 from monitor.faults import attempt
 from monitor.fleet.report import FleetReport
 from monitor.fleet.sections import headline, sections
-from monitor.model import METRICS, Mute, NodeStats, Parameter, Report
-from monitor.model import Finding as Found
+from monitor.model import METRICS, Finding, Mute, NodeStats, Parameter, Report
 from monitor.predict.setup import resolved
 from monitor.words import (
     DASH,
@@ -169,7 +168,7 @@ def _findings(report: Report) -> Iterator[Node]:
         yield Section("Findings", found, plain=True)
 
 
-def finding_node(finding: Found, muted: Mute | None = None) -> Finding:
+def finding_node(finding: Finding, muted: Mute | None = None) -> FindingNode:
     """What, where, what next, how sure."""
     nodes: list[Node] = [Note(muted_words(muted), "quiet")] if muted else []
     nodes.append(Note(finding.summary))
@@ -181,7 +180,7 @@ def finding_node(finding: Found, muted: Mute | None = None) -> Finding:
     if finding.evidence:
         about = [tuple(filter(None, (fact.node, when(fact)))) for fact in finding.evidence]
         facts = (
-            Fact(fact.label, fact_value(fact) or "", place, fact.line or "")
+            FactLine(fact.label, fact_value(fact) or "", place, fact.line or "")
             for fact, place in zip(finding.evidence, about, strict=True)
         )
         nodes.append(Facts(tuple(facts)))
@@ -191,7 +190,7 @@ def finding_node(finding: Found, muted: Mute | None = None) -> Finding:
         nodes.append(Note(f"{finding.confidence}.", label="Confidence"))
     if advice and advice.source:
         nodes.append(Note(f"{advice.source}.", label="Source", forms=_PAGE))
-    return Finding(finding.title, finding.severity, finding.id, tuple(nodes))
+    return FindingNode(finding.title, finding.severity, finding.id, tuple(nodes))
 
 
 def _phases(report: Report) -> Iterator[Node]:
@@ -332,7 +331,7 @@ def _coverage(report: Report) -> Iterator[Node]:
             continue  # said beside the costs, and before the verdict
         if gap not in said:
             head = "" if gap.what in {"program", "archive"} else "Not read: "
-            nodes.append(Note(f"{head}{gap.said}", "quiet"))
+            nodes.append(Note(f"{head}{gap.sentence}", "quiet"))
     parts = [f"{count(run.logs.lines, 'log line')} from {count(run.logs.streams, 'stream')}"]
     if run.metrics_period_s and len(run.metrics):
         parts.append(f"metrics every {duration(run.metrics_period_s)}")
@@ -354,11 +353,11 @@ _VERDICT_LEVELS = {"faster": "healthy", "slower": "critical", "cannot tell": "wa
 _DIFFERENCES_SHOWN = 30
 
 
-def comparison_markdown(comparison: Comparison, earlier: Record | None) -> str:
+def comparison_markdown(comparison: Comparison, earlier: PredictionRecord | None) -> str:
     return as_markdown(comparison_tree(comparison, earlier))
 
 
-def comparison_tree(comparison: Comparison, earlier: Record | None) -> Section:
+def comparison_tree(comparison: Comparison, earlier: PredictionRecord | None) -> Section:
     """The verdicts, the jobs, what differs, the figures, what was predicted; ``earlier`` is how predictions did before."""
     jobs = [(heading(comparison, place), f"   {about(report)}") for place, report in enumerate(comparison.reports)]
     different = tuple(difference_rows(comparison))

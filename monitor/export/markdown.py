@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from monitor.document import Code, Facts, Finding, Node, Note, Section, Table, shown
+from monitor.document import Code, Facts, FindingNode, Node, Note, Section, Table, shown
 from monitor.inert import inert
 from monitor.words import DASH
 
@@ -118,8 +118,8 @@ def _lines(nodes: Iterable[Node], level: int) -> Iterator[str]:
             if not quoted:
                 continue
             yield from quoted
-        elif isinstance(node, Section | Finding):
-            title = f"{node.level}: {node.title}" if isinstance(node, Finding) else node.title
+        elif isinstance(node, Section | FindingNode):
+            title = f"{node.level}: {node.title}" if isinstance(node, FindingNode) else node.title
             yield from [heading(level, title), ""] if title else []
             yield from _lines(node.nodes, level + 1)
             continue

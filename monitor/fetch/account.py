@@ -20,8 +20,8 @@ from monitor.fetch.logs.reader import JobLogs
 from monitor.fetch.metrics.hosts import read_metrics
 from monitor.fetch.metrics.profiler import BucketMinutes, MinuteStore
 from monitor.fetch.prices import PriceFile, PriceList
-from monitor.fetch.source import Found, JobQuery
-from monitor.model import ApiBill, Gap, Job, JobSummary, LogAsk, LogSpan, Node, Price, RawMetrics
+from monitor.fetch.source import JobQuery, JobQueryResult
+from monitor.model import ApiBill, Gap, Job, JobSummary, LogRequest, LogSpan, Node, Price, RawMetrics
 from monitor.model.job import partition_of, region_of
 
 # How many jobs' metrics are kept, so that a watched job is asked only for what is new.
@@ -49,7 +49,7 @@ class AwsSource:
         """The jobs that match, newest first; without instance types, which ``with_instances`` fills."""
         return training_jobs.list_jobs(self.clients, query)
 
-    def find(self, query: JobQuery) -> Found:
+    def find(self, query: JobQuery) -> JobQueryResult:
         """As ``jobs``, with types, starts and tags by one call a hundred jobs; without them where Search is refused."""
         return find_jobs(self.clients, query)
 
@@ -63,7 +63,7 @@ class AwsSource:
     def logs(self, job: Job) -> JobLogs:
         return JobLogs(self.clients, job)
 
-    def lines(self, job: Job, ask: LogAsk, before: LogSpan | None = None) -> LogSpan:
+    def lines(self, job: Job, ask: LogRequest, before: LogSpan | None = None) -> LogSpan:
         """Log lines as they are, of one stretch of time, in a bounded number of calls."""
         return read_span(self.clients, job, ask, before)
 

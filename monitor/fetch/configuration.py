@@ -1,4 +1,4 @@
-"""What do a job's HyperParameters say of its configuration, its launcher and its model-parallel library?
+"""What a job's HyperParameters say of its configuration, its launcher and its model-parallel library.
 
 The SageMaker SDKs write the launcher as ``sagemaker_*`` keys, the library's parameters as ``mp_parameters``, and the
 script's own arguments beside them, most values encoded as JSON.

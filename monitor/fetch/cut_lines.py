@@ -1,4 +1,4 @@
-"""Which lines are the rest of the line before, and whose are they?
+"""Which lines are the rest of the line before, and whose they are.
 
 The SageMaker toolkit reads what mpirun prints in chunks of 64 KB, and CloudWatch takes events of 256 KB (today 1 MB):
 a line that does not fit goes on in the next one, which has no tag. Read alone, the first part may end in half a number.
@@ -43,7 +43,7 @@ _MOST_SHAPES = 4
 
 
 @dataclass
-class Memory:
+class RecentShapes:
     """The last lines with tags; the shapes of their reports are made when they are asked for, once."""
 
     _lines: deque[str] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
@@ -68,10 +68,10 @@ def joined(pages: Iterable[LogPage]) -> Iterator[LogPage]:
     the next is known.
     """
     held: LogPage | None = None
-    memory, behind = Memory(), ("", 0)
+    memory, behind = RecentShapes(), ("", 0)
     for page in pages:
         if behind != (page.stream, page.first_line):
-            memory = Memory()
+            memory = RecentShapes()
             if held is not None:
                 yield held
         elif held is not None:
@@ -96,10 +96,10 @@ def joined(pages: Iterable[LogPage]) -> Iterator[LogPage]:
 
 def joined_within(page: LogPage) -> LogPage:
     """One page with the rests of its lines put where they belong."""
-    return _joined(page, Memory())[0]
+    return _joined(page, RecentShapes())[0]
 
 
-def _joined(page: LogPage, memory: Memory) -> tuple[LogPage, int | None]:
+def _joined(page: LogPage, memory: RecentShapes) -> tuple[LogPage, int | None]:
     """(the page, where its last line begins if that may go on in the next page)."""
     data = page.data
     ends = page.ends
@@ -112,7 +112,7 @@ def _joined(page: LogPage, memory: Memory) -> tuple[LogPage, int | None]:
     count = data.count(mark, 0, _SAMPLE_BYTES) * max(1, len(data) // _SAMPLE_BYTES) if mark else 0
     if count * 2 < len(starts) and (not count or count > 4 * most_rests) and not is_long.any():
         return page, None  # no line has a tag, or most have none and are lines of their own
-    tags = np.fromiter(_places(data, mark) if mark else (), np.int64)
+    tags = np.fromiter(_positions(data, mark) if mark else (), np.int64)
     if not len(tags) and not is_long.any():
         return page, None
     rows = np.searchsorted(ends, tags)
@@ -149,14 +149,14 @@ def _joined(page: LogPage, memory: Memory) -> tuple[LogPage, int | None]:
     return page, len(data) - len(last) if is_open else None
 
 
-def _places(data: bytes, mark: bytes) -> Iterator[int]:
+def _positions(data: bytes, mark: bytes) -> Iterator[int]:
     place = data.find(mark)
     while place >= 0:
         yield place
         place = data.find(mark, place + 1)
 
 
-def _put_together(page: LogPage, rests: Sequence[int], is_tagged: NDArray[np.bool_], memory: Memory) -> LogPage:
+def _put_together(page: LogPage, rests: Sequence[int], is_tagged: NDArray[np.bool_], memory: RecentShapes) -> LogPage:
     lines = list(page.lines)
     seen = 0
     last = -1  # the line that may go on
@@ -185,7 +185,7 @@ def _line(data: bytes, start: int, end: int) -> str:
     return data[start:end].decode("utf-8", "replace")
 
 
-def _join(lines: list[str], last: int, at: int, begin: int, memory: Memory) -> int:
+def _join(lines: list[str], last: int, at: int, begin: int, memory: RecentShapes) -> int:
     """Joins line ``at`` to line ``last`` if it is its rest; the line that may go on then."""
     head, rest = lines[last], lines[at]
     tag = TAG.search(rest, begin)
@@ -212,7 +212,7 @@ def _stream(line: str, begin: int) -> str:
     return re.sub(r"20\d\d-\S++", "", line[:begin])
 
 
-def _goes_on(head: str, rest: str, memory: Memory) -> bool:
+def _goes_on(head: str, rest: str, memory: RecentShapes) -> bool:
     words = head[prefix_length(head) :]
     if len(words) >= _LONG and _fills(words):
         return True

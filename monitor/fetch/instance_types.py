@@ -1,4 +1,4 @@
-"""How many GPUs and vCPUs does an instance type have, and what links them? The bundled table first, EC2 for newer
+"""How many GPUs and vCPUs an instance type has, and what links them. The bundled table first, EC2 for newer
 types."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which training jobs are there, and what is known of one of them? Answers of DescribeTrainingJob in this program's words, and
+"""The training jobs that there are, and what is known of one of them. Answers of DescribeTrainingJob in this program's words, and
 Search: instances, starts and tags of a hundred jobs a call, if it is allowed.
 
 Search is not in every policy. Where it is refused ListTrainingJobs answers, which knows neither instances nor tags.
@@ -18,7 +18,7 @@ from monitor.aws.errors import is_damaged
 from monitor.errors import BadCall, CannotDo, NoCredentials, NoData, NoSuchJob, Throttled, TrainwatchError, Unreachable
 from monitor.fetch.configuration import MP_PARAMETERS, configuration, launcher, library_of, masked_texts, smp_version
 from monitor.fetch.instance_types import lookup
-from monitor.fetch.source import Found, JobQuery, gap_of
+from monitor.fetch.source import JobQuery, JobQueryResult, gap_of
 from monitor.masking import secrets_of, without_secrets
 from monitor.model import (
     BEGINNING,
@@ -195,8 +195,8 @@ _LONGEST_NAME_PART = 63
 _TOGETHER = timedelta(minutes=1)
 
 # Instance type and count, and when training started.
-_Told = tuple[str | None, int | None, datetime | None]
-InstancesByJob = dict[tuple[str, datetime | None], _Told]
+_Answer = tuple[str | None, int | None, datetime | None]
+InstancesByJob = dict[tuple[str, datetime | None], _Answer]
 
 
 def describe(clients: Clients, name: str) -> Job:
@@ -242,11 +242,11 @@ def with_instances(
     memory = {} if known is None else known
     missing = [summary for summary in summaries if _key(summary) not in memory]
     for summary, told in zip(
-        missing, side_by_side(lambda row: _told(clients, row), missing, _SIDE_BY_SIDE), strict=True
+        missing, side_by_side(lambda row: _described(clients, row), missing, _SIDE_BY_SIDE), strict=True
     ):
         if told is not None:
             memory[_key(summary)] = told
-    nothing: _Told = (None, None, None)
+    nothing: _Answer = (None, None, None)
     rows = []
     for summary in summaries:
         kind, count, started = memory.get(_key(summary), nothing)
@@ -294,7 +294,7 @@ def _key(summary: JobSummary) -> tuple[str, datetime | None]:
     return summary.name, summary.created
 
 
-def _told(clients: Clients, summary: JobSummary) -> _Told | None:
+def _described(clients: Clients, summary: JobSummary) -> _Answer | None:
     try:
         answer = clients.call("sagemaker", "describe_training_job", TrainingJobName=summary.name)
     except TrainwatchError:
@@ -350,7 +350,7 @@ def _either(names: list[str]) -> str:
 _LOOKED_THROUGH = 500
 
 
-def find_jobs(clients: Clients, query: JobQuery) -> Found:
+def find_jobs(clients: Clients, query: JobQuery) -> JobQueryResult:
     """The jobs that match. Errors of ``monitor.errors`` where not even a list can be had."""
     try:
         return _searched(clients, query)
@@ -362,7 +362,7 @@ def find_jobs(clients: Clients, query: JobQuery) -> Found:
         return _listed(clients, query, error)
 
 
-def _searched(clients: Clients, query: JobQuery) -> Found:
+def _searched(clients: Clients, query: JobQuery) -> JobQueryResult:
     wanted: dict[str, Any] = {
         "Resource": "TrainingJob",
         "SortBy": "CreationTime",
@@ -401,7 +401,7 @@ def _searched(clients: Clients, query: JobQuery) -> Found:
         if len(jobs) >= query.limit or looked >= query.limit + _LOOKED_THROUGH:
             break
     jobs.sort(key=_created, reverse=True)
-    return Found(tuple(jobs[: query.limit]), token is not None or len(jobs) > query.limit, gaps)
+    return JobQueryResult(tuple(jobs[: query.limit]), token is not None or len(jobs) > query.limit, gaps)
 
 
 def _filters(query: JobQuery) -> list[dict[str, str]]:
@@ -436,7 +436,7 @@ def summary_of(answer: Mapping[str, Any]) -> JobSummary:
     )
 
 
-def _listed(clients: Clients, query: JobQuery, refused: TrainwatchError) -> Found:
+def _listed(clients: Clients, query: JobQuery, refused: TrainwatchError) -> JobQueryResult:
     """By ListTrainingJobs, which cannot filter by everything; what is missing is said."""
     remedy = refused.remedy or ""
     if query.tag or query.instance_type:
@@ -449,7 +449,7 @@ def _listed(clients: Clients, query: JobQuery, refused: TrainwatchError) -> Foun
     rows = tuple(row for row in rows if query.takes(row))
     without = "instance types, tags and the figures of running jobs are only known for reviewed jobs"
     gap = replace(gap_of("job", refused), why=f"{refused.message.rstrip('.')}: {without}.", transient=True)
-    return Found(rows[: query.limit], len(rows) > query.limit, (gap,))
+    return JobQueryResult(rows[: query.limit], len(rows) > query.limit, (gap,))
 
 
 def _created(job: JobSummary) -> datetime:

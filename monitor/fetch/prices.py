@@ -1,4 +1,4 @@
-"""What does AWS charge for an hour of training on an instance type? Its public price list is queried in the background.
+"""What AWS charges for an hour of training on an instance type. Its public price list is queried in the background.
 
 A price is certain or unknown: where rows differ there is none. And it is never worth waiting for: one attempt, a few seconds
 at most, and what did not answer is left alone for a while.
@@ -46,53 +46,53 @@ _MOST_PAGES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    answer: Future[Looked]
+class _Query:
+    answer: Future[PriceLookup]
     at_s: float
 
 
 class PriceList:
     """On-demand prices of training in USD. Safe to share between threads; ``clock`` is the tests' to replace.
 
-    ``kept`` is where answers outlive the process; None for nowhere.
+    ``file`` is where answers outlive the process; None for nowhere.
     """
 
     def __init__(
         self,
         clients: Clients,
-        kept: PriceFile | None = None,
+        file: PriceFile | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._clients = clients
-        self._kept = kept
+        self._kept = file
         self._clock = clock
         self._lock = threading.Lock()
-        self._known: dict[tuple[str, str], Looked] = {}
-        self._asked: dict[tuple[str, str], _Asked] = {}
+        self._known: dict[tuple[str, str], PriceLookup] = {}
+        self._asked: dict[tuple[str, str], _Query] = {}
 
     def price(self, instance_type: str, region: str, partition: str = "aws") -> Price | Gap:
         """The price, or why it is not known. Takes ``WAIT_S`` at most, and no time where it was asked before."""
         if partition != "aws":
             return _gap(instance_type, f"AWS's price list has no USD prices for the partition {partition}.")
-        known = self._known_by_now((region, instance_type))
+        known = self._lookup_in_time((region, instance_type))
         if known.usd is None:
             return _gap(instance_type, known.why)
         return Price(known.usd, f"AWS price list, {region}, {known.at:%Y-%m-%d}")
 
-    def _known_by_now(self, key: tuple[str, str]) -> Looked:
+    def _lookup_in_time(self, key: tuple[str, str]) -> PriceLookup:
         with self._lock:
             known = self._known.get(key)
             if known is not None and known.holds(self._clock()):
                 return known
             if key not in self._asked:
-                self._asked[key] = _Asked(begin(self._look, key), time.monotonic())
+                self._asked[key] = _Query(begin(self._look_up, key), time.monotonic())
             asked = self._asked[key]
         try:
             return asked.answer.result(max(0.0, asked.at_s + WAIT_S - time.monotonic()))
         except TimeoutError:
             return self._too_late(key)
 
-    def _look(self, key: tuple[str, str]) -> Looked:
+    def _look_up(self, key: tuple[str, str]) -> PriceLookup:
         """From the file, else from AWS. Nothing escapes: whoever asks waits for an answer."""
         region, instance_type = key
         name = ""
@@ -117,7 +117,7 @@ class PriceList:
             self._kept.store(name, looked, self._clock())
         return looked
 
-    def _read(self, instance_type: str, region: str) -> Looked:
+    def _read(self, instance_type: str, region: str) -> PriceLookup:
         rows: list[Any] = []
         more: dict[str, str] = {}
         for _ in range(_MOST_PAGES):
@@ -148,7 +148,7 @@ class PriceList:
             return self._trouble("AWS's price list does not answer like AWS: no row of it can be read.")
         match training_prices(rows, instance_type, region):
             case (usd,):
-                return Looked(self._clock(), PRICE_HOLDS_S, usd)
+                return PriceLookup(self._clock(), PRICE_HOLDS_S, usd)
             case ():
                 return self._absent(f"AWS's price list has no price for training on {instance_type} in {region}.")
             case several:
@@ -156,13 +156,13 @@ class PriceList:
                 why = f"AWS's price list has several prices for training on {instance_type} in {region}: {listed}."
                 return self._absent(why)
 
-    def _absent(self, why: str) -> Looked:
-        return Looked(self._clock(), ABSENCE_HOLDS_S, None, why)
+    def _absent(self, why: str) -> PriceLookup:
+        return PriceLookup(self._clock(), ABSENCE_HOLDS_S, None, why)
 
-    def _trouble(self, why: str) -> Looked:
-        return Looked(self._clock(), TROUBLE_HOLDS_S, None, why)
+    def _trouble(self, why: str) -> PriceLookup:
+        return PriceLookup(self._clock(), TROUBLE_HOLDS_S, None, why)
 
-    def _too_late(self, key: tuple[str, str]) -> Looked:
+    def _too_late(self, key: tuple[str, str]) -> PriceLookup:
         late = self._trouble(f"AWS's price list did not answer within {WAIT_S:g} s.")
         if self._kept:
             # The next command must not wait as long again; an answer that still comes takes this one's place.
@@ -244,7 +244,7 @@ _FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class PriceLookup:
     """What a look at the price list found, and for how long that holds."""
 
     at: datetime
@@ -265,13 +265,13 @@ class PriceFile:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def load(self, key: str, now: datetime) -> Looked | None:
+    def load(self, key: str, now: datetime) -> PriceLookup | None:
         """What still holds for a key; None where nothing does."""
         return self._read(now).get(key)
 
-    def store(self, key: str, looked: Looked, now: datetime) -> None:
+    def store(self, key: str, lookup: PriceLookup, now: datetime) -> None:
         """Keeps it beside all else that still holds."""
-        rows = {name: _row(each) for name, each in {**self._read(now), key: looked}.items()}
+        rows = {name: _row(each) for name, each in {**self._read(now), key: lookup}.items()}
         with suppress(OSError):
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle, beside = tempfile.mkstemp(".part", dir=self._path.parent)
@@ -283,13 +283,13 @@ class PriceFile:
                 with suppress(FileNotFoundError):
                     Path(beside).unlink()
 
-    def _read(self, now: datetime) -> dict[str, Looked]:
+    def _read(self, now: datetime) -> dict[str, PriceLookup]:
         try:
             kept = json.loads(self._path.read_text(encoding="utf-8"))
             rows = kept["prices"].items() if kept["format"] == _FORMAT else ()
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return {}
-        found = {key: looked for key, row in rows if (looked := _looked(row)) is not None}
+        found = {key: looked for key, row in rows if (looked := _lookup(row)) is not None}
         return {key: looked for key, looked in found.items() if looked.holds(now)}
 
 
@@ -299,16 +299,16 @@ def user_prices(environ: Mapping[str, str] | None = None) -> PriceFile | None:
     return None if folder is None else PriceFile(folder / "prices.json")
 
 
-def _row(looked: Looked) -> dict[str, Any]:
-    return {"at": looked.at.isoformat(), "holds_s": looked.holds_s, "usd": looked.usd, "why": looked.why}
+def _row(lookup: PriceLookup) -> dict[str, Any]:
+    return {"at": lookup.at.isoformat(), "holds_s": lookup.holds_s, "usd": lookup.usd, "why": lookup.why}
 
 
-def _looked(row: Any) -> Looked | None:
+def _lookup(row: Any) -> PriceLookup | None:
     """None for a row of another form: a damaged price is worse than none."""
     try:
         at, holds_s, usd = datetime.fromisoformat(row["at"]), float(row["holds_s"]), row["usd"]
         if usd is not None and not is_price(usd):
             return None
-        return Looked(at.astimezone(UTC), holds_s, None if usd is None else float(usd), str(row["why"]))
+        return PriceLookup(at.astimezone(UTC), holds_s, None if usd is None else float(usd), str(row["why"]))
     except (KeyError, TypeError, ValueError, OverflowError):
         return None

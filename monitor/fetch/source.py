@@ -25,8 +25,8 @@ from monitor.model import (
     Job,
     JobSummary,
     LoadProgress,
-    LogAsk,
     LogPage,
+    LogRequest,
     LogSpan,
     Node,
     Price,
@@ -71,7 +71,7 @@ class JobQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class JobQueryResult:
     """The jobs that a query finds, newest first, and what of it could not be answered."""
 
     jobs: tuple[JobSummary, ...] = ()
@@ -122,10 +122,10 @@ class LogReader(Protocol):
         ...
 
 
-class Lines(Protocol):
+class LogLineReader(Protocol):
     """Reads log lines of a stretch of time, again and again."""
 
-    def __call__(self, job: Job, ask: LogAsk, before: LogSpan | None = None) -> LogSpan:
+    def __call__(self, job: Job, ask: LogRequest, before: LogSpan | None = None) -> LogSpan:
         """What was asked for; ``before`` is the last answer to the same, of which only what is new is read.
 
         Errors of ``monitor.errors`` where nothing could be read.
@@ -142,7 +142,7 @@ class JobSource(Protocol):
         ...
 
     @property
-    def lines(self) -> Lines | None:
+    def lines(self) -> LogLineReader | None:
         """Reads lines by their time; None where they cannot be found by it."""
         ...
 
@@ -150,7 +150,7 @@ class JobSource(Protocol):
         """The jobs that match, newest first."""
         ...
 
-    def find(self, query: JobQuery) -> Found:
+    def find(self, query: JobQuery) -> JobQueryResult:
         """As ``jobs``, with types, starts and tags where they can be had by a call a hundred jobs."""
         ...
 

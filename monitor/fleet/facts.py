@@ -1,4 +1,4 @@
-"""What does a fleet's report need of one job? Made once, from its row and its report in an archive, and small: whose it is, and
+"""What a fleet's report needs of one job. Made once, from its row and its report in an archive, and small: whose it is, and
 which of six uses each paid GPU-hour had.
 
 The seconds come from the buckets of a job's review, which sum to its bill, so the uses do, too.
@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from monitor.analyze.ending import IDS
 from monitor.analyze.phases import USEFUL
-from monitor.fleet.window import Window, by_day
+from monitor.fleet.window import DateWindow, by_day
 from monitor.model.job import region_of
 
 Use = Literal["trained", "waiting", "idle", "lost", "failed", "unknown"]
@@ -87,7 +87,7 @@ _MOST_TEXT = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class BilledTime:
     """The billed time of one bucket of a job on one day."""
 
     day: date
@@ -97,7 +97,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FindingFact:
     """A finding that says what could be saved, or what to set."""
 
     id: str
@@ -161,8 +161,8 @@ class JobFacts:
     project: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     configuration: Mapping[str, str] = field(default_factory=dict)
-    findings: tuple[Found, ...] = ()
-    shares: tuple[Share, ...] = ()
+    findings: tuple[FindingFact, ...] = ()
+    shares: tuple[BilledTime, ...] = ()
     interruptions: tuple[tuple[datetime, datetime], ...] = ()
     """Each from the interruption to the first step after it."""
 
@@ -193,7 +193,7 @@ class JobFacts:
             return None
         return max(0.0, self.training_s - self.billable_s) * self.instances * self.price_usd / 3600
 
-    def inside(self, window: Window) -> tuple[Share, ...]:
+    def inside(self, window: DateWindow) -> tuple[BilledTime, ...]:
         return tuple(share for share in self.shares if window.start <= share.day < window.end)
 
 
@@ -247,7 +247,7 @@ def facts_of(
         project=row.get("project"),
         tags=_texts(row.get("tags")),
         configuration=_texts(row.get("configuration")),
-        findings=tuple(_found(each) for each in findings if each.get("share") or each.get("parameter")),
+        findings=tuple(_finding(each) for each in findings if each.get("share") or each.get("parameter")),
         shares=tuple(_shares(phases, instances, row.get("status") == "Failed", saved_at)),
         interruptions=tuple(_interruptions(phases)),
     )
@@ -258,30 +258,30 @@ class _Phase:
 
     __slots__ = ("billed", "end", "name", "start")
 
-    def __init__(self, told: Mapping[str, Any]) -> None:
-        self.name, self.billed = str(told["name"]), bool(told["billed"])
-        self.start, self.end = datetime.fromisoformat(told["from"]), datetime.fromisoformat(told["to"])
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.name, self.billed = str(document["name"]), bool(document["billed"])
+        self.start, self.end = datetime.fromisoformat(document["from"]), datetime.fromisoformat(document["to"])
 
     @property
     def seconds(self) -> float:
         return (self.end - self.start).total_seconds()
 
 
-def _shares(phases: Sequence[_Phase], instances: int, failed: bool, saved_at: datetime | None) -> Iterable[Share]:
+def _shares(phases: Sequence[_Phase], instances: int, failed: bool, saved_at: datetime | None) -> Iterable[BilledTime]:
     stepped = any(each.name in USEFUL for each in phases)
     sums: dict[tuple[date, str, Use], float] = {}
     for each in phases:
         if not each.billed:
             continue
-        for start, end, saved in _cut(each, saved_at):
+        for start, end, saved in _split(each, saved_at):
             use = use_in_failed(each.name, saved, stepped) if failed else use_of(each.name)
             for day, seconds in by_day(start, end):
                 key = (day, each.name, use)
                 sums[key] = sums.get(key, 0.0) + seconds * instances
-    return (Share(*key, seconds) for key, seconds in sums.items())
+    return (BilledTime(*key, seconds) for key, seconds in sums.items())
 
 
-def _cut(
+def _split(
     phase: _Phase, saved_at: datetime | None
 ) -> Iterable[tuple[datetime, datetime, Literal["before", "after", "never"]]]:
     if saved_at is None:
@@ -314,9 +314,9 @@ def _cause(row: Mapping[str, Any], findings: Sequence[Mapping[str, Any]]) -> str
     return next((id for id in ids if id in IDS), _WITHOUT_CAUSE)
 
 
-def _found(row: Mapping[str, Any]) -> Found:
+def _finding(row: Mapping[str, Any]) -> FindingFact:
     change = tuple(row.get(f"change_pct_{end}") for end in ("low", "mid", "high"))
-    return Found(
+    return FindingFact(
         id=str(row["id"]),
         title=str(row.get("title") or ""),
         next_step=str(row.get("recommendation") or "").partition("\n")[0][:_MOST_TEXT],
@@ -346,7 +346,7 @@ NO_ACCOUNT = "no account"
 Owner = Callable[[JobFacts], str]
 
 
-class Member(NamedTuple):
+class FleetAccount(NamedTuple):
     """An account as the settings file has it now."""
 
     name: str
@@ -360,7 +360,7 @@ class Owners:
 
     team_tag: str = TEAM_TAG
     project_tag: str = PROJECT_TAG
-    members: Mapping[str, Member] = field(default_factory=dict)
+    members: Mapping[str, FleetAccount] = field(default_factory=dict)
     """The accounts whose numbers the settings file tells, by these."""
 
     def by(self, by: str) -> Owner:
@@ -384,7 +384,7 @@ class Owners:
         member = self._member(facts)
         return facts.account_name or (member and member.name) or facts.account
 
-    def _member(self, facts: JobFacts) -> Member | None:
+    def _member(self, facts: JobFacts) -> FleetAccount | None:
         return self.members.get(facts.account or "")
 
 

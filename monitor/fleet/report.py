@@ -1,4 +1,4 @@
-"""Where did the GPU-hours of a fleet go? The report of a window as one frozen value: figures, no words; rates of few events with
+"""Where the GPU-hours of a fleet went. The report of a window as one frozen value: figures, no words; rates of few events with
 intervals, so that nobody acts on chance."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from monitor.fleet.facts import Blame, Use
-from monitor.fleet.window import Window
+from monitor.fleet.window import DateWindow
 from monitor.model import Came
 
 #: Of all intervals here.
@@ -60,7 +60,7 @@ Verdict = Literal["up", "down", "cannot tell"]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ShareChange:
     """A share now less the share before, in points (0 to 100), with its interval over the jobs."""
 
     points: float
@@ -72,7 +72,7 @@ class Change:
         return "up" if self.low > 0 else "down" if self.high < 0 else "cannot tell"
 
 
-def change_of_share(now: Sequence[tuple[float, float]], before: Sequence[tuple[float, float]]) -> Change | None:
+def change_of_share(now: Sequence[tuple[float, float]], before: Sequence[tuple[float, float]]) -> ShareChange | None:
     """Of two samples of jobs, each (part, whole); None where either has too few jobs to say anything.
 
     Jobs are drawn again with replacement, whole ones: the hours of one job are not independent of each other.
@@ -89,7 +89,7 @@ def change_of_share(now: Sequence[tuple[float, float]], before: Sequence[tuple[f
     tail = 50 * (1 - COVERS)
     low, high = np.percentile(100 * (shares[0] - shares[1]), [tail, 100 - tail])
     points = 100 * (_share(now) - _share(before))
-    return Change(points, float(low), float(high))
+    return ShareChange(points, float(low), float(high))
 
 
 def _share(side: Sequence[tuple[float, float]]) -> float:
@@ -233,7 +233,7 @@ class ToChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class AdviceOutcome:
     """Advice of an earlier job that a later one of the same name has followed."""
 
     before: str
@@ -251,7 +251,7 @@ class Followed:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class FleetCoverage:
     """How much of it was judged."""
 
     jobs: int
@@ -275,7 +275,7 @@ class FleetReport:
     """One window of a fleet."""
 
     archive: str
-    window: Window
+    window: DateWindow
     by: str
     made_at: datetime
     total: Sum
@@ -283,7 +283,7 @@ class FleetReport:
     """Of the window before it."""
     goodput: tuple[float, float] | None
     """Productive share of the GPU-hours: what is seen, and what it is at most, if all that is unknown was productive."""
-    goodput_change: Change | None
+    goodput_change: ShareChange | None
     waste: Sum
     by_use: tuple[ByUse, ...]
     by_cause: tuple[ByCause, ...]
@@ -301,8 +301,8 @@ class FleetReport:
     """Of jobs on spot that ended in the window, what they cost less than on demand."""
     spot_jobs: int
     to_change: tuple[ToChange, ...]
-    followed: tuple[Followed, ...]
-    coverage: Coverage
+    followed: tuple[AdviceOutcome, ...]
+    coverage: FleetCoverage
     weeks: tuple[tuple[str, tuple[tuple[Use, Sum], ...]], ...] = field(default=())
     """(2026-W47, sums by use) of the weeks that were read, oldest first."""
     only: str = ""

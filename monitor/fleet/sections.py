@@ -9,7 +9,7 @@ from typing import Any
 
 from monitor.document import Column
 from monitor.fleet.facts import DEFINITIONS, SOURCES, WASTE
-from monitor.fleet.report import COVERS, ByFailure, FleetReport, Followed, Queue, Rate, Recovery, Sum
+from monitor.fleet.report import COVERS, AdviceOutcome, ByFailure, FleetReport, Queue, Rate, Recovery, Sum
 from monitor.model.document import scalar
 from monitor.words import DASH, count, duration, percent, phase, sentence, usd
 
@@ -22,7 +22,7 @@ _MOST_ROWS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class FleetSection:
     """One question of the report."""
 
     title: str
@@ -59,7 +59,7 @@ def headline(report: FleetReport) -> tuple[str, ...]:
     return tuple(said)
 
 
-def sections(report: FleetReport) -> tuple[Section, ...]:
+def sections(report: FleetReport) -> tuple[FleetSection, ...]:
     """All of the report behind its headline, the most useful first."""
     made = (
         _uses(report),
@@ -70,7 +70,7 @@ def sections(report: FleetReport) -> tuple[Section, ...]:
         _queues(report),
         _spot(report),
         _findings(report),
-        _followed(report),
+        _applied_advice(report),
         _coverage(report),
         _definitions(),
     )
@@ -87,7 +87,7 @@ def cause_words(cause: str) -> str:
     return _CAUSES.get(cause, cause)
 
 
-def _uses(report: FleetReport) -> Section:
+def _uses(report: FleetReport) -> FleetSection:
     rows = tuple(
         (each.use, gpu_hours(each.sum), _share(each.share), _usd(each.sum, report), _share(each.mean_job_share),
          f"{each.jobs:,}")
@@ -100,10 +100,10 @@ def _uses(report: FleetReport) -> Section:
     total = report.total
     whole = ("all", gpu_hours(total), "100 %", _usd(total, report), "", f"{report.coverage.jobs:,}")
     note = "SHARE is weighted by GPU-hours; MEAN JOB is the mean of the jobs' own shares, a small job as much as a large one."
-    return Section("Where the GPU-hours went", "", columns, (*rows, whole), note, figure="uses")
+    return FleetSection("Where the GPU-hours went", "", columns, (*rows, whole), note, figure="uses")
 
 
-def _owners(report: FleetReport) -> Section | None:
+def _owners(report: FleetReport) -> FleetSection | None:
     if not report.by_owner:
         return None
     rows = tuple(
@@ -118,10 +118,10 @@ def _owners(report: FleetReport) -> Section | None:
     untagged = report.coverage.without_owner
     note = f"{count(untagged, 'job')} without a {report.by}: {'its' if untagged == 1 else 'their'} hours are the line untagged."
     more = _more(report.by_owner)
-    return Section(f"By {report.by}", more, columns, rows, note if untagged else "", figure="owners")
+    return FleetSection(f"By {report.by}", more, columns, rows, note if untagged else "", figure="owners")
 
 
-def _to_change(report: FleetReport) -> Section | None:
+def _to_change(report: FleetReport) -> FleetSection | None:
     if not report.to_change:
         return None
     rows = tuple(
@@ -134,10 +134,10 @@ def _to_change(report: FleetReport) -> Section | None:
         Column("WHAT TO DO", goes=1, wraps=True),
     )  # fmt: skip
     note = "COULD SAVE is what a job's findings say together, overlaps counted once, for its time in this window. A prediction."
-    return Section("Change these first", "", columns, rows, note, numbered=True)
+    return FleetSection("Change these first", "", columns, rows, note, numbered=True)
 
 
-def _causes(report: FleetReport) -> Section | None:
+def _causes(report: FleetReport) -> FleetSection | None:
     if not report.by_cause:
         return None
     rows = tuple(
@@ -145,10 +145,10 @@ def _causes(report: FleetReport) -> Section | None:
         for each in report.by_cause
     )
     columns = (Column("CAUSE"), Column("USE"), Column("GPU-H", True), Column("COST", True), Column("JOBS", True, 1))
-    return Section("By cause", "The buckets of the jobs' time; they add up to the bill.", columns, rows)
+    return FleetSection("By cause", "The buckets of the jobs' time; they add up to the bill.", columns, rows)
 
 
-def _failures(report: FleetReport) -> Section:
+def _failures(report: FleetReport) -> FleetSection:
     said = [*_rates(report), *_recovery(report.recovery)]
     rows = tuple(
         (cause_words(each.cause), _BLAMES[each.blame], f"{each.jobs:,}", _failed(gpu_hours(each.failed), each),
@@ -159,11 +159,11 @@ def _failures(report: FleetReport) -> Section:
         Column("FIRST CAUSE"), Column("OF THE"), Column("JOBS", True), Column("GPU-H FAILED", True), Column("COST", True),
     )  # fmt: skip
     if not rows:
-        return Section("Failures", "No job failed." if not report.all_failures.events else " ".join(said))
+        return FleetSection("Failures", "No job failed." if not report.all_failures.events else " ".join(said))
     note = "GPU-H FAILED is the time after the last checkpoint that was seen"
     silent = any(each.unknown.instance_hours for each in report.failures)
     note += "; of a job that made steps and was never seen to save it is not known." if silent else "."
-    return Section("Failures", " ".join(said), columns, rows, note)
+    return FleetSection("Failures", " ".join(said), columns, rows, note)
 
 
 def _failed(known: str, each: ByFailure) -> str:
@@ -199,7 +199,7 @@ def _recovery(found: Recovery) -> Iterator[str]:
         yield f"{found.open:,} had no later run of that name that trained."
 
 
-def _queues(report: FleetReport) -> Section | None:
+def _queues(report: FleetReport) -> FleetSection | None:
     if not report.queues:
         return None
     refused = sum(each.refused for each in report.queues)
@@ -210,7 +210,7 @@ def _queues(report: FleetReport) -> Section | None:
         Column("GPU-H WAITED", True, 1), Column("REFUSED", True, 2),
     )  # fmt: skip
     note = "From a job's creation until billing began; nothing of it is billed."
-    return Section("Queue and capacity", said, columns, rows, note)
+    return FleetSection("Queue and capacity", said, columns, rows, note)
 
 
 def _queue(each: Queue) -> tuple[str, ...]:
@@ -218,14 +218,14 @@ def _queue(each: Queue) -> tuple[str, ...]:
     return each.instance_type, f"{each.jobs:,}", *waits, hours(each.gpu_hours), f"{each.refused:,}"
 
 
-def _spot(report: FleetReport) -> Section | None:
+def _spot(report: FleetReport) -> FleetSection | None:
     if not report.spot_jobs:
         return None
     on = count(report.spot_jobs, "spot job")
-    return Section("Spot", f"{on} cost {usd(report.spot_usd)} less than on demand.")
+    return FleetSection("Spot", f"{on} cost {usd(report.spot_usd)} less than on demand.")
 
 
-def _findings(report: FleetReport) -> Section | None:
+def _findings(report: FleetReport) -> FleetSection | None:
     if not report.by_finding:
         return None
     rows = tuple(
@@ -234,13 +234,13 @@ def _findings(report: FleetReport) -> Section | None:
     )
     columns = (Column("FINDING"), Column("JOBS", True), Column("GPU-H", True), Column("COULD SAVE", True))
     note = "Each finding alone: two may mean the same hours, so these do not add up."
-    return Section("Waste by finding", _more(report.by_finding), columns, rows, note)
+    return FleetSection("Waste by finding", _more(report.by_finding), columns, rows, note)
 
 
-def _followed(report: FleetReport) -> Section:
+def _applied_advice(report: FleetReport) -> FleetSection:
     title = "What became of earlier advice"
     if not report.followed:
-        return Section(title, "No run that ended in this window has followed advice of an earlier one.")
+        return FleetSection(title, "No run that ended in this window has followed advice of an earlier one.")
     rows = tuple(_advice(each) for each in report.followed[:_MOST_ROWS])
     columns = (
         Column("RUN"), Column("CHANGE"), Column("PREDICTED", True), Column("MEASURED", True), Column("CAME", wraps=True),
@@ -252,12 +252,12 @@ def _followed(report: FleetReport) -> Section:
         if tested
         else "None could be tested."
     )
-    return Section(
+    return FleetSection(
         title, said, columns, rows, "Change of the step time; compare BEFORE AFTER reads the steps themselves."
     )
 
 
-def _advice(each: Followed) -> tuple[str, ...]:
+def _advice(each: AdviceOutcome) -> tuple[str, ...]:
     measured = DASH if each.measured_pct is None else _range(each.measured_pct)
     change = f"{each.parameter} {each.from_value or DASH} → {each.to_value}"
     return each.after, change, _range(each.predicted_pct), measured, each.came or each.why
@@ -268,10 +268,10 @@ def _range(change: tuple[float, float, float]) -> str:
     return f"{mid:+.0f} % ({low:+.0f} to {high:+.0f})"
 
 
-def _coverage(report: FleetReport) -> Section:
+def _coverage(report: FleetReport) -> FleetSection:
     found = report.coverage
     told = [
-        _judged(found.judged_share),
+        _known_share(found.judged_share),
         f"{count(found.running, 'job')} still ran when archived; later hours are not in here." if found.running else "",
         f"{count(found.from_logs, 'job')} known from {'its log' if found.from_logs == 1 else 'their logs'} alone: counted are "
         "the hours from the first line to the last on the nodes that wrote, which is less than what was billed."
@@ -287,16 +287,16 @@ def _coverage(report: FleetReport) -> Section:
         f"{count(found.without_time, 'job')} without billed time." if found.without_time else "",
         f"{count(found.unread, 'job')} in the archive could not be read." if found.unread else "",
     ]
-    return Section("Coverage", " ".join(filter(None, told)))
+    return FleetSection("Coverage", " ".join(filter(None, told)))
 
 
-def _definitions() -> Section:
+def _definitions() -> FleetSection:
     rows = tuple((use, f"{text}.") for use, text in DEFINITIONS.items())
     sources = tuple((term, f"{text}.") for term, text in SOURCES.items())
-    return Section("Definitions", "", (Column("TERM"), Column("MEANS", wraps=True)), (*rows, *sources))
+    return FleetSection("Definitions", "", (Column("TERM"), Column("MEANS", wraps=True)), (*rows, *sources))
 
 
-def _judged(share: float | None) -> str:
+def _known_share(share: float | None) -> str:
     if share is None:
         return ""
     return (

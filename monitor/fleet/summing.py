@@ -15,16 +15,16 @@ from datetime import date, datetime, timedelta
 
 import numpy as np
 
-from monitor.fleet.facts import UNTAGGED, USES, WASTE, Found, JobFacts, Only, Owner, Share, Use
+from monitor.fleet.facts import UNTAGGED, USES, WASTE, BilledTime, FindingFact, JobFacts, Only, Owner, Use
 from monitor.fleet.report import (
+    AdviceOutcome,
     ByCause,
     ByFailure,
     ByFinding,
     ByOwner,
     ByUse,
-    Coverage,
+    FleetCoverage,
     FleetReport,
-    Followed,
     Queue,
     Rate,
     Recovery,
@@ -32,7 +32,7 @@ from monitor.fleet.report import (
     ToChange,
     change_of_share,
 )
-from monitor.fleet.window import Window, week_of
+from monitor.fleet.window import DateWindow, week_of
 from monitor.model import BEGINNING, ENDED_STATUSES, came_of
 
 # A step with another batch is another amount of work: its time alone says nothing.
@@ -43,7 +43,7 @@ _NORMAL_95 = 1.96
 _FEWEST_STEPS = 20
 
 
-def followed(jobs: Sequence[JobFacts], window: Window) -> tuple[Followed, ...]:
+def advice_outcomes(jobs: Sequence[JobFacts], window: DateWindow) -> tuple[AdviceOutcome, ...]:
     """Of runs that ended in the window, each held against the latest earlier run that was advised so."""
     runs: dict[tuple[str | None, str | None, str], list[JobFacts]] = defaultdict(list)
     for facts in jobs:
@@ -57,7 +57,7 @@ def followed(jobs: Sequence[JobFacts], window: Window) -> tuple[Followed, ...]:
     return tuple(rows)
 
 
-def _of_run(earlier: Sequence[JobFacts], after: JobFacts) -> list[Followed]:
+def _of_run(earlier: Sequence[JobFacts], after: JobFacts) -> list[AdviceOutcome]:
     rows, told = [], set()
     for before in reversed(earlier):
         for found in before.findings:
@@ -72,12 +72,12 @@ def _of_run(earlier: Sequence[JobFacts], after: JobFacts) -> list[Followed]:
     return rows
 
 
-def _row(before: JobFacts, after: JobFacts, found: Found, was: str) -> Followed:
+def _row(before: JobFacts, after: JobFacts, found: FindingFact, was: str) -> AdviceOutcome:
     assert found.parameter is not None
     assert found.change_pct is not None
     assert found.to_value is not None
     measured, why = _measured(before, after, found.parameter)
-    return Followed(
+    return AdviceOutcome(
         before.name,
         after.name,
         found.id,
@@ -143,7 +143,7 @@ class _Seen:
 
     facts: JobFacts
     owner: str
-    shares: tuple[Share, ...]
+    shares: tuple[BilledTime, ...]
     sums: tuple[Sum, ...]
     """Beside the shares."""
 
@@ -170,7 +170,7 @@ class _Seen:
 def fleet_report(
     archive: str,
     jobs: Sequence[JobFacts],
-    window: Window,
+    window: DateWindow,
     made_at: datetime,
     by: str = "team",
     owner: Owner = lambda facts: UNTAGGED,
@@ -218,7 +218,7 @@ def fleet_report(
         spot_usd=sum(facts.spot_saved_usd or 0.0 for facts in spot),
         spot_jobs=len(spot),
         to_change=_to_change(seen),
-        followed=followed(jobs, window),
+        followed=advice_outcomes(jobs, window),
         coverage=_coverage(seen, jobs, window, total, unknown, unread),
         weeks=_weeks(jobs, window),
         only=only.words,
@@ -226,7 +226,7 @@ def fleet_report(
     )
 
 
-def sum_of(facts: JobFacts, share: Share) -> Sum:
+def sum_of(facts: JobFacts, share: BilledTime) -> Sum:
     """A share in hours and money; of how many of the hours price or GPUs are not known is in it."""
     rate, gpus, hours = facts.usd_per_instance_s, facts.gpus_per_instance, share.instance_s / 3600
     return Sum(
@@ -238,7 +238,7 @@ def sum_of(facts: JobFacts, share: Share) -> Sum:
     )
 
 
-def _in(jobs: Iterable[JobFacts], window: Window, owner: Owner) -> list[_Seen]:
+def _in(jobs: Iterable[JobFacts], window: DateWindow, owner: Owner) -> list[_Seen]:
     return [
         _Seen(facts, owner(facts), shares, tuple(sum_of(facts, share) for share in shares))
         for facts in jobs
@@ -328,7 +328,7 @@ def _by_failure(ended: Sequence[JobFacts], seen: dict[str, _Seen]) -> tuple[ByFa
     return tuple(sorted(rows, key=lambda row: (-row.jobs, -row.failed.usd, row.cause)))
 
 
-def _recovery(jobs: Sequence[JobFacts], ended: Sequence[JobFacts], window: Window) -> Recovery:
+def _recovery(jobs: Sequence[JobFacts], ended: Sequence[JobFacts], window: DateWindow) -> Recovery:
     took = [
         (again - start).total_seconds() for facts in jobs for start, again in facts.interruptions if window.holds(start)
     ]
@@ -349,7 +349,7 @@ def _recovery(jobs: Sequence[JobFacts], ended: Sequence[JobFacts], window: Windo
     return Recovery(len(took), float(np.mean(took)), float(middle), float(late), left)
 
 
-def _queues(jobs: Iterable[JobFacts], window: Window) -> tuple[Queue, ...]:
+def _queues(jobs: Iterable[JobFacts], window: DateWindow) -> tuple[Queue, ...]:
     types: dict[str, list[JobFacts]] = defaultdict(list)
     for facts in jobs:
         if window.holds(facts.created):
@@ -386,10 +386,10 @@ def _to_change(seen: Sequence[_Seen]) -> tuple[ToChange, ...]:
 
 
 def _coverage(
-    seen: Sequence[_Seen], jobs: Iterable[JobFacts], window: Window, total: Sum, unknown: Sum, unread: int
-) -> Coverage:
+    seen: Sequence[_Seen], jobs: Iterable[JobFacts], window: DateWindow, total: Sum, unknown: Sum, unread: int
+) -> FleetCoverage:
     known = _size(unknown, total)
-    return Coverage(
+    return FleetCoverage(
         jobs=len(seen),
         # A log alone does not always tell how its job ended.
         running=sum(one.facts.arn is not None and one.facts.status not in ENDED_STATUSES for one in seen),
@@ -403,7 +403,7 @@ def _coverage(
     )
 
 
-def _weeks(jobs: Iterable[JobFacts], window: Window) -> tuple[tuple[str, tuple[tuple[Use, Sum], ...]], ...]:
+def _weeks(jobs: Iterable[JobFacts], window: DateWindow) -> tuple[tuple[str, tuple[tuple[Use, Sum], ...]], ...]:
     """Of those weeks alone of which all jobs are here."""
     first = window.start - BEFORE
     first += timedelta(days=-first.weekday() % 7)

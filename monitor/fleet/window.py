@@ -1,4 +1,4 @@
-"""Which time is a report about? Whole days in UTC, weeks from Monday to Monday (ISO 8601); spans are cut at midnight."""
+"""The time that a report is about. Whole days in UTC, weeks from Monday to Monday (ISO 8601); spans are cut at midnight."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class DateWindow:
     """``start`` is in it, ``end`` is not."""
 
     start: date
@@ -23,9 +23,9 @@ class Window:
         return (self.end - self.start).days
 
     @property
-    def before(self) -> Window:
+    def before(self) -> DateWindow:
         """The one of the same length before it."""
-        return Window(self.start - timedelta(days=self.days), self.start)
+        return DateWindow(self.start - timedelta(days=self.days), self.start)
 
     @property
     def begins(self) -> datetime:
@@ -57,12 +57,12 @@ def monday_of(day: date) -> date:
     return day - timedelta(days=day.weekday())
 
 
-def week(text: str, today: date) -> Window | None:
+def week(text: str, today: date) -> DateWindow | None:
     """``last`` (the last one that is over), ``this``, or ``2026-W47``; None for anything else."""
     monday = monday_of(today)
     if text in {"last", "this"}:
         start = monday - timedelta(days=7) if text == "last" else monday
-        return Window(start, start + timedelta(days=7))
+        return DateWindow(start, start + timedelta(days=7))
     found = _WEEK.fullmatch(text)
     if found is None:
         return None
@@ -70,14 +70,14 @@ def week(text: str, today: date) -> Window | None:
         start = date.fromisocalendar(int(found["year"]), int(found["week"]), 1)
     except ValueError:
         return None
-    return Window(start, start + timedelta(days=7))
+    return DateWindow(start, start + timedelta(days=7))
 
 
-def since(span: timedelta, now: datetime) -> Window:
+def since(span: timedelta, now: datetime) -> DateWindow:
     """So many days up to today, which is one of them; of less than a day today alone."""
     end = now.astimezone(UTC).date() + _DAY
     days = max(1, -(-span // _DAY))
-    return Window(end - timedelta(days=days), end)
+    return DateWindow(end - timedelta(days=days), end)
 
 
 def midnight(day: date) -> datetime:

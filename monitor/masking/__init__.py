@@ -1,4 +1,4 @@
-"""What must not be shown? Secrets, recognized by their names, by their format, and by being a value that the job
+"""What must not be shown. Secrets, recognized by their names, by their format, and by being a value that the job
 itself stores under a secret name. One list of names serves settings, command lines, JSON, headers and addresses
 alike.
 
@@ -161,7 +161,7 @@ _KEY_LINE = 64
 _BEHIND = (("bearer", _BEARER), ("webhook", _WEBHOOK), ("address", _LOGIN), ("user", _USER), ("wandb", _WANDB))
 
 Known = Sequence[str]
-Found = Callable[[str], str]
+Replacement = Callable[[str], str]
 """What takes the place of a secret."""
 
 
@@ -207,7 +207,7 @@ def hides(name: str, value: str) -> bool:
     return may_be_secret(name) and _CREDENTIAL.fullmatch(value) is not None and "/" not in value[:-1]
 
 
-def replaced(text: str, found: Found) -> str:
+def replaced(text: str, found: Replacement) -> str:
     """The text with what ``found`` makes of each secret in its place."""
     try:
         stages = {_STAGES[gate] for gate, _, _ in _SCAN.find_matches_as_indexes(text.casefold(), overlapping=True)}
@@ -243,7 +243,7 @@ def replaced(text: str, found: Found) -> str:
     return out
 
 
-def _behind_names(text: str, head: re.Pattern[str], value: re.Pattern[str], found: Found) -> str:
+def _behind_names(text: str, head: re.Pattern[str], value: re.Pattern[str], found: Replacement) -> str:
     """The text without the values that stand behind the names of secrets."""
     out: list[str] = []
     done = place = 0
@@ -261,7 +261,7 @@ def _behind_names(text: str, head: re.Pattern[str], value: re.Pattern[str], foun
     return "".join((*out, text[done:])) if out else text
 
 
-def _behind_commands(text: str, found: Found) -> str:
+def _behind_commands(text: str, found: Replacement) -> str:
     """The text without what a command in it takes as a password."""
     out: list[str] = []
     done = 0
@@ -284,7 +284,7 @@ def _is_shown(named: re.Match[str], value: str, bare: bool, behind: str) -> bool
     return bare and named.groupdict().get("sign") == ":" and behind in {" ", ".", ","} and bool(_PROSE.fullmatch(value))
 
 
-def _in_query(match: re.Match[str], found: Found) -> str:
+def _in_query(match: re.Match[str], found: Replacement) -> str:
     name, value = match["name"], match["bare"]
     secret = hides(name, value) or (_SIGNED.fullmatch(name) is not None and len(value) >= 8)
     return match["head"] + found(value) if secret and not value.startswith(MASK) else match[0]

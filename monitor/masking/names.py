@@ -1,4 +1,4 @@
-"""Which names indicate a secret? One list, for settings, environments, options, JSON keys, headers and query parameters; and
+"""The names that indicate a secret. One list, for settings, environments, options, JSON keys, headers and query parameters; and
 which words of a command are a password without one: ``sshpass -p SECRET``, ``mysql -uroot -pSECRET``.
 
 What an option means hangs on the command in front of it: ``ssh -p 22``, ``mkdir -p data`` and ``docker run -p 80:80`` hold none,

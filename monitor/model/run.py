@@ -98,7 +98,7 @@ class Gap:
     """Of what the right was asked for, in whole or up to its region and account."""
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """Why, and what to do about it."""
         return f"{self.why} {self.remedy}".strip()
 
@@ -150,7 +150,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class LogAsk:
+class LogRequest:
     """Which part of a job's log is wanted; without any time it is the newest lines."""
 
     node: str | None = None

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from monitor.predict.layout import SHAPE
-from monitor.predict.parameters import ALIASES_V1, V1, V2, Entry, active_microbatches_by_default, names
+from monitor.predict.parameters import ALIASES_V1, V1, V2, ParameterSpec, active_microbatches_by_default, names
 from monitor.predict.setup import Setup, schema_of
 
 # Given even where it is the default: v1's guide asks for it, and the SDK takes v2's library as off without any parameter.
@@ -71,7 +71,7 @@ def of_the_script(setup: Setup, changes: Collection[str] = ()) -> dict[str, Any]
     """What was given and is not in ``distribution``: hyperparameters, or lines of the script. The model's shape is told
     where it is one of the ``changes``."""
     schema = schema_of(setup.framework)
-    wanted = (_OF_SCRIPTS | _places(setup).keys() | (set(SHAPE) & set(changes))) - schema.keys()
+    wanted = (_OF_SCRIPTS | _names_in_script(setup).keys() | (set(SHAPE) & set(changes))) - schema.keys()
     if schema is V1:
         # Follows from fp16 and bf16, which are the library's.
         wanted -= {"precision"}
@@ -79,16 +79,16 @@ def of_the_script(setup: Setup, changes: Collection[str] = ()) -> dict[str, Any]
     return {name: given[name].value for name in sorted(given)}
 
 
-def place_in_script(setup: Setup, name: str) -> str:
+def name_in_script(setup: Setup, name: str) -> str:
     """What its library or script calls a parameter of ``of_the_script``; "" where that differs from script to script."""
-    return _places(setup).get(name, "")
+    return _names_in_script(setup).get(name, "")
 
 
-def _places(setup: Setup) -> Mapping[str, str]:
+def _names_in_script(setup: Setup) -> Mapping[str, str]:
     return _IN_SCRIPT.get(setup.framework or "", {})
 
 
-def _parameters(setup: Setup, schema: Mapping[str, Entry]) -> dict[str, Any]:
+def _parameters(setup: Setup, schema: Mapping[str, ParameterSpec]) -> dict[str, Any]:
     given = {ALIASES_V1.get(name, name) for name in setup.library}
     found = {}
     for name in schema:
@@ -112,7 +112,7 @@ def is_default(setup: Setup, name: str) -> bool:
     return default is None or known.value == default
 
 
-def _default(setup: Setup, name: str, entry: Entry) -> Any:
+def _default(setup: Setup, name: str, entry: ParameterSpec) -> Any:
     if name != "active_microbatches":
         return entry.default
     return active_microbatches_by_default(setup.pipeline_degree or 1, setup.number("microbatches") or 1)

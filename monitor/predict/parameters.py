@@ -58,7 +58,7 @@ Kind = Literal["int", "bool", "str", "float", "any"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ParameterSpec:
     """A parameter: the type its value must have, its default, the least and the most it may be, and the words it takes."""
 
     kind: Kind
@@ -71,43 +71,43 @@ class Entry:
 #: The other name that v1 takes for a parameter.
 ALIASES_V1: Mapping[str, str] = {"partitions": "pipeline_parallel_degree"}
 
-V1: Mapping[str, Entry] = {
-    "pipeline_parallel_degree": Entry("int", 1, 1),
-    "tensor_parallel_degree": Entry("int", 1, 1),
-    "microbatches": Entry("int", 1, 1),
+V1: Mapping[str, ParameterSpec] = {
+    "pipeline_parallel_degree": ParameterSpec("int", 1, 1),
+    "tensor_parallel_degree": ParameterSpec("int", 1, 1),
+    "microbatches": ParameterSpec("int", 1, 1),
     # Its default is a formula: see active_microbatches_by_default.
-    "active_microbatches": Entry("int", None, 1),
-    "pipeline": Entry("str", "interleaved", choices=("simple", "interleaved", "_only_forward")),
-    "optimize": Entry("str", "speed", choices=("speed", "memory")),
-    "placement_strategy": Entry(
+    "active_microbatches": ParameterSpec("int", None, 1),
+    "pipeline": ParameterSpec("str", "interleaved", choices=("simple", "interleaved", "_only_forward")),
+    "optimize": ParameterSpec("str", "speed", choices=("speed", "memory")),
+    "placement_strategy": ParameterSpec(
         "str", "cluster", choices=("cluster", "spread", "PDT", "PTD", "DPT", "DTP", "TPD", "TDP")
     ),
-    "auto_partition": Entry("bool", True),
-    "default_partition": Entry("int", None, 0),
-    "prescaled_batch": Entry("bool", False),
-    "memory_weight": Entry("float", 0.8, 0, 1),
-    "ddp": Entry("bool", False),
-    "horovod": Entry("bool", False),
-    "ddp_port": Entry("int", None, 0),
-    "ddp_dist_backend": Entry("str", None, choices=("nccl", "auto")),
-    "contiguous": Entry("bool", True),
-    "shard_optimizer_state": Entry("bool", False),
-    "offload_activations": Entry("bool", False),
-    "activation_loading_horizon": Entry("int", 4, 0),
-    "fp16": Entry("bool", False),
-    "fp16_params": Entry("bool", False),
-    "bf16": Entry("bool", False),
-    "sharded_data_parallel_degree": Entry("int", 1, 1),
-    "sdp_reduce_bucket_size": Entry("int", 500_000_000),
-    "sdp_param_persistence_threshold": Entry("int", 1_000_000),
-    "sdp_max_live_parameters": Entry("int", 1_000_000_000),
-    "sdp_hierarchical_allgather": Entry("bool", True),
-    "sdp_gradient_clipping": Entry("float", 1.0),
-    "delayed_parameter_initialization": Entry("bool", False),
-    "skip_tracing": Entry("bool", False),
-    "tensor_parallel_seed": Entry("int", 0, 0),
+    "auto_partition": ParameterSpec("bool", True),
+    "default_partition": ParameterSpec("int", None, 0),
+    "prescaled_batch": ParameterSpec("bool", False),
+    "memory_weight": ParameterSpec("float", 0.8, 0, 1),
+    "ddp": ParameterSpec("bool", False),
+    "horovod": ParameterSpec("bool", False),
+    "ddp_port": ParameterSpec("int", None, 0),
+    "ddp_dist_backend": ParameterSpec("str", None, choices=("nccl", "auto")),
+    "contiguous": ParameterSpec("bool", True),
+    "shard_optimizer_state": ParameterSpec("bool", False),
+    "offload_activations": ParameterSpec("bool", False),
+    "activation_loading_horizon": ParameterSpec("int", 4, 0),
+    "fp16": ParameterSpec("bool", False),
+    "fp16_params": ParameterSpec("bool", False),
+    "bf16": ParameterSpec("bool", False),
+    "sharded_data_parallel_degree": ParameterSpec("int", 1, 1),
+    "sdp_reduce_bucket_size": ParameterSpec("int", 500_000_000),
+    "sdp_param_persistence_threshold": ParameterSpec("int", 1_000_000),
+    "sdp_max_live_parameters": ParameterSpec("int", 1_000_000_000),
+    "sdp_hierarchical_allgather": ParameterSpec("bool", True),
+    "sdp_gradient_clipping": ParameterSpec("float", 1.0),
+    "delayed_parameter_initialization": ParameterSpec("bool", False),
+    "skip_tracing": ParameterSpec("bool", False),
+    "tensor_parallel_seed": ParameterSpec("int", 0, 0),
     # In the guide since 1.3 and not in the schema of 1.12: nothing is said against it.
-    "deterministic_server": Entry("any"),
+    "deterministic_server": ParameterSpec("any"),
 }
 #: Known to the library and not meant for users.
 INTERNAL_V1 = names(
@@ -115,16 +115,16 @@ INTERNAL_V1 = names(
     "fast_mode static_mode checkpoint_attentions _match_weights _fp32_grad_accumulation herring load_partition partition_file"
 )
 
-V2: Mapping[str, Entry] = {
-    "hybrid_shard_degree": Entry("int", 0, 0),
-    "sm_activation_offloading": Entry("bool", True),
-    "activation_loading_horizon": Entry("int", 2, 1),
-    "fsdp_cache_flush_warnings": Entry("bool", True),
-    "allow_empty_shards": Entry("bool", False),
-    "tensor_parallel_degree": Entry("int", 1, 1),
-    "context_parallel_degree": Entry("int", 1, 1),
-    "expert_parallel_degree": Entry("int", 1, 1),
-    "random_seed": Entry("int"),
+V2: Mapping[str, ParameterSpec] = {
+    "hybrid_shard_degree": ParameterSpec("int", 0, 0),
+    "sm_activation_offloading": ParameterSpec("bool", True),
+    "activation_loading_horizon": ParameterSpec("int", 2, 1),
+    "fsdp_cache_flush_warnings": ParameterSpec("bool", True),
+    "allow_empty_shards": ParameterSpec("bool", False),
+    "tensor_parallel_degree": ParameterSpec("int", 1, 1),
+    "context_parallel_degree": ParameterSpec("int", 1, 1),
+    "expert_parallel_degree": ParameterSpec("int", 1, 1),
+    "random_seed": ParameterSpec("int"),
 }
 
 

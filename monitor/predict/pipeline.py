@@ -76,7 +76,7 @@ class Pipeline:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class PipelineTask:
     """One forward or backward of one microbatch on one stage."""
 
     stage: int
@@ -90,7 +90,7 @@ class Work:
 class Schedule:
     """What every stage does when, for one step."""
 
-    work: tuple[Work, ...]
+    work: tuple[PipelineTask, ...]
     stages: int
 
     @cached_property
@@ -115,7 +115,7 @@ def fixed_order(pipeline: Pipeline, name: FixedOrder, chunks: int = 1) -> Schedu
     work = []
     for step, end in zip(steps, _ends(pipeline, steps, chunks), strict=True):
         times = pipeline.forward_s if step.kind == "forward" else pipeline.backward_s
-        work.append(Work(step.stage, step.kind, step.microbatch, end - times[step.stage] / chunks, end))
+        work.append(PipelineTask(step.stage, step.kind, step.microbatch, end - times[step.stage] / chunks, end))
     return Schedule(tuple(work), pipeline.stages)
 
 
@@ -219,12 +219,12 @@ def _alternating(ahead: int, pairs: list[tuple[tuple[int, int], tuple[int, int]]
 
 def smp_window(pipeline: Pipeline, active_microbatches: int) -> Schedule:
     """SMP v1's schedule of one step. ValueError for a window below 1; one above ``microbatches`` is as wide as these."""
-    work: list[Work] = []
+    work: list[PipelineTask] = []
     smp_window_seconds(pipeline, active_microbatches, work)
     return Schedule(tuple(work), pipeline.stages)
 
 
-def smp_window_seconds(pipeline: Pipeline, active_microbatches: int, work: list[Work] | None = None) -> float:
+def smp_window_seconds(pipeline: Pipeline, active_microbatches: int, work: list[PipelineTask] | None = None) -> float:
     """What ``smp_window`` takes; its pieces are put into ``work`` where that is given.
 
     Microbatches pass a stage in their order, so that times of arrival are all that has to be remembered.
@@ -263,7 +263,7 @@ def smp_window_seconds(pipeline: Pipeline, active_microbatches: int, work: list[
                 to, queue, arrival = stage, backwards[stage], end
         if work is not None:
             microbatch = started[stage, kind] = started.get((stage, kind), -1) + 1
-            work.append(Work(stage, kind, microbatch, now, end))
+            work.append(PipelineTask(stage, kind, microbatch, now, end))
         left -= 1
         free[stage] = end
         if queue is not None:

@@ -20,7 +20,7 @@ from monitor.predict.parameters import (
     SWITCHES,
     V1,
     V2,
-    Entry,
+    ParameterSpec,
     active_microbatches_by_default,
     amount,
     names,
@@ -33,7 +33,7 @@ from monitor.predict.parameters import (
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class SourcedValue:
     """A value and the place it was read from, such as "mp_parameters: partitions" or "default of SMP v1"."""
 
     value: Any
@@ -49,7 +49,7 @@ class Setup:
     """A job's configuration under the names of ``monitor plan``; what is unknown is absent."""
 
     framework: Framework | None = None
-    values: Mapping[str, Known] = field(default_factory=dict)
+    values: Mapping[str, SourcedValue] = field(default_factory=dict)
     library: Mapping[str, Any] = field(default_factory=dict)
     """What was given to the model-parallel library, by the names and with the types that were written."""
     unread: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Setup:
     is_job: bool = False
     """It is that of a job, whose defaults are what it runs with; else that of a plan, whose defaults are only likely."""
 
-    def known(self, name: str) -> Known | None:
+    def known(self, name: str) -> SourcedValue | None:
         """The value with its place; None where it is unknown, or is known to be none."""
         found = self.values.get(name)
         return None if found is None or found.value is None else found
@@ -297,7 +297,7 @@ def changed(setup: Setup, values: Mapping[str, Any], read_from: str = "change") 
         if value is None:
             kept.pop(name, None)
             continue
-        kept[name] = Known(value, read_from)
+        kept[name] = SourcedValue(value, read_from)
         if name in schema:
             library[name] = value
     for other, name in ALIASES_V1.items():
@@ -324,7 +324,7 @@ def _is_default_in_print(setup: Setup) -> bool:
     return setup.number("active_microbatches") == active_microbatches_by_default(stages, microbatches)
 
 
-def schema_of(framework: Framework | None) -> Mapping[str, Entry]:
+def schema_of(framework: Framework | None) -> Mapping[str, ParameterSpec]:
     """The parameters of SMP; none for another framework."""
     return {"smp1": V1, "smp2": V2}.get(framework or "", {})
 
@@ -373,27 +373,27 @@ def _is_printed(known: Parameter) -> bool:
     return known.read_from.startswith("log")
 
 
-def _of_machine(job: Job) -> dict[str, Known]:
+def _of_machine(job: Job) -> dict[str, SourcedValue]:
     """Instances and their GPUs, as far as all are alike."""
     told = "the log" if job.source == "logs" else "the job"
     sources = {node.counts_from for node in job.nodes} or {""}
     place = {"table": "the table of instance types", "log": "the log", "ec2": "EC2"}.get(min(sources), told)
     found = {
-        "instance_type": Known(job.instance_type or None, told),
-        "instance_count": Known(job.instance_count or None, told),
+        "instance_type": SourcedValue(job.instance_type or None, told),
+        "instance_count": SourcedValue(job.instance_count or None, told),
     }
     for name, of in (
         ("gpus_per_node", "gpus"),
         *((of, of) for of in ("gpu_memory_gib", "interconnect", "network_gbps")),
     ):
         values = {getattr(node, of) for node in job.nodes}
-        found[name] = Known(values.pop() if len(values) == 1 else None, place)
+        found[name] = SourcedValue(values.pop() if len(values) == 1 else None, place)
     return {name: known for name, known in found.items() if known.value is not None}
 
 
-def _of_configuration(configuration: Mapping[str, Parameter], framework: Framework | None) -> dict[str, Known]:
+def _of_configuration(configuration: Mapping[str, Parameter], framework: Framework | None) -> dict[str, SourcedValue]:
     """The values that bind, by canonical name."""
-    found: dict[str, tuple[tuple[int, int], Known]] = {}
+    found: dict[str, tuple[tuple[int, int], SourcedValue]] = {}
     for written, known in configuration.items():
         trust = 0 if _is_library(known) else 1 if _is_printed(known) else 2
         for name, value in _meaning(written, known, framework):
@@ -401,7 +401,7 @@ def _of_configuration(configuration: Mapping[str, Parameter], framework: Framewo
             place = known.read_from if _is_printed(known) else place
             order = (trust, rank(written))
             if name not in found or order < found[name][0]:
-                found[name] = (order, Known(value, place))
+                found[name] = (order, SourcedValue(value, place))
     values = {name: known for name, (_, known) in found.items()}
     if framework == "smp1" and "batch_size" not in values and "micro_batch_size" in values:
         # What one process takes from its data loader, smp.step divides into microbatches.
@@ -409,7 +409,7 @@ def _of_configuration(configuration: Mapping[str, Parameter], framework: Framewo
     if framework == "smp1":
         for flag in ("fp16", "fp16_params", "bf16"):
             if flag in values and yes_or_no(values[flag].value):
-                values["precision"] = Known(flag.removesuffix("_params"), values[flag].read_from)
+                values["precision"] = SourcedValue(flag.removesuffix("_params"), values[flag].read_from)
     return values
 
 
@@ -437,7 +437,7 @@ _DEFAULTS: Mapping[Framework, Mapping[str, Any]] = {
 }
 
 
-def with_defaults(framework: Framework | None, given: Mapping[str, Known]) -> dict[str, Known]:
+def with_defaults(framework: Framework | None, given: Mapping[str, SourcedValue]) -> dict[str, SourcedValue]:
     """``given`` and, behind it, what the framework takes for the rest; ``given`` alone where no framework is known."""
     if framework is None:
         return dict(given)
@@ -452,5 +452,5 @@ def with_defaults(framework: Framework | None, given: Mapping[str, Known]) -> di
     if framework == "deepspeed" and (setup.number("zero_stage") or 0) >= 2:
         values["pipeline_parallel_degree"] = 1
     source = f"default of {FRAMEWORK_NAMES[framework]}"
-    defaults = {name: Known(value, source, True) for name, value in values.items() if value is not None}
+    defaults = {name: SourcedValue(value, source, True) for name, value in values.items() if value is not None}
     return {**defaults, **given}

@@ -10,10 +10,10 @@ from types import ModuleType
 
 from monitor.review.notebook import ShownReport, review
 from monitor.review.reports import report
-from monitor.review.reviewer import Instead, Pace, Progress, Reviewer
+from monitor.review.reviewer import Instead, Progress, ReportPace, Reviewer
 from monitor.review.watch import Snapshot, Watch
 
-__all__ = ["Instead", "Pace", "Progress", "Reviewer", "ShownReport", "Snapshot", "Watch", "report", "review"]
+__all__ = ["Instead", "Progress", "ReportPace", "Reviewer", "ShownReport", "Snapshot", "Watch", "report", "review"]
 
 
 class _Room(ModuleType):

@@ -1,4 +1,4 @@
-"""Which jobs do many accounts and regions have together? Each pair is asked by itself; one that fails is named and hides
+"""The jobs that many accounts and regions have together. Each pair is asked by itself; one that fails is named and hides
 nothing else.
 
 The first look lists every pair; a later one asks each only for what has changed since, one call a pair however many jobs
@@ -18,7 +18,7 @@ from monitor.accounts import AccountRegion
 from monitor.aws.calls import begin
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
-from monitor.fetch.source import Found, JobQuery
+from monitor.fetch.source import JobQuery, JobQueryResult
 from monitor.model import BEGINNING, Gap, JobSummary
 from monitor.review.archived import Source
 
@@ -34,7 +34,7 @@ Open = Callable[[AccountRegion], Source]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class LocatedJob:
     """A job, and where it is: names repeat from account to account."""
 
     where: AccountRegion
@@ -55,7 +55,7 @@ class Missing:
 class Across:
     """The jobs of all pairs, newest first, and what of them is not there."""
 
-    rows: tuple[Placed, ...]
+    rows: tuple[LocatedJob, ...]
     missing: tuple[Missing, ...]
     more: tuple[AccountRegion, ...]
     """Pairs with further jobs that match, which were not asked for, or not had."""
@@ -77,10 +77,10 @@ class Across:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _LastAnswer:
     """What one pair said last."""
 
-    found: Found
+    found: JobQueryResult
     at: datetime | None
     whole_at: datetime | None
     error: TrainwatchError | None = None
@@ -93,7 +93,7 @@ class Sweep:
     def __init__(self, open_pair: Open) -> None:
         self._open = open_pair
         self._sources: dict[AccountRegion, Source] = {}
-        self._kept: dict[tuple[AccountRegion, JobQuery], _Kept] = {}
+        self._kept: dict[tuple[AccountRegion, JobQuery], _LastAnswer] = {}
         self._lock = threading.Lock()
 
     def source(self, where: AccountRegion) -> Source:
@@ -113,12 +113,12 @@ class Sweep:
         except TrainwatchError:
             return None
 
-    def look(
+    def list_jobs(
         self,
         pairs: Sequence[AccountRegion],
         query: JobQuery,
         now: datetime,
-        said: Callable[[str], None] = lambda text: None,
+        progress: Callable[[str], None] = lambda text: None,
     ) -> Across:
         """The jobs of these pairs, each at most ``query.limit``. Raises nothing for a pair that fails."""
         todo = deque(pairs)
@@ -131,7 +131,7 @@ class Sweep:
                         return
                     where = todo.popleft()
                 self._one(where, query, now)
-                said(f"{len(pairs) - len(todo)} of {len(pairs)} accounts and regions asked")
+                progress(f"{len(pairs) - len(todo)} of {len(pairs)} accounts and regions asked")
 
         # Each worker takes the next pair: one that is slow to say that it is down keeps no other waiting.
         for worker in [begin(work) for _ in range(min(AT_ONCE, len(pairs)))]:
@@ -143,7 +143,7 @@ class Sweep:
         with self._lock:
             found = [(where, self._kept.get(_key(where, query))) for where in pairs]
         told = [(where, one) for where, one in found if one is not None]
-        rows = [Placed(where, job) for where, one in told for job in one.found.jobs]
+        rows = [LocatedJob(where, job) for where, one in told for job in one.found.jobs]
         rows.sort(key=lambda row: row.job.created or BEGINNING, reverse=True)
         return Across(
             tuple(rows),
@@ -164,18 +164,18 @@ class Sweep:
             made = self._read(where, query, last, now)
         except Exception as error:  # a bug met in one account must not hide the others
             told = error if isinstance(error, TrainwatchError) else fault(error, f"Listing {where}")
-            before = last or _Kept(Found(), None, None)
+            before = last or _LastAnswer(JobQueryResult(), None, None)
             made = replace(before, error=told, failed_at=now)
         with self._lock:
             self._kept[key] = made
 
-    def _read(self, where: AccountRegion, query: JobQuery, last: _Kept | None, now: datetime) -> _Kept:
+    def _read(self, where: AccountRegion, query: JobQuery, last: _LastAnswer | None, now: datetime) -> _LastAnswer:
         source = self.source(where)
         if last is not None and last.at is not None and last.whole_at is not None and _can_go_on(query):
             changed = source.find(replace(query, modified_after=last.at - _OVERLAP))
             if not changed.more and now - last.whole_at < _WHOLE_AGAIN:
-                return _Kept(_merged(last.found, changed, query), now, last.whole_at)
-        return _Kept(source.find(query), now, now)
+                return _LastAnswer(_merged(last.found, changed, query), now, last.whole_at)
+        return _LastAnswer(source.find(query), now, now)
 
 
 def _key(where: AccountRegion, query: JobQuery) -> tuple[AccountRegion, JobQuery]:
@@ -188,12 +188,12 @@ def _can_go_on(query: JobQuery) -> bool:
     return query.status is None and query.tag is None and query.instance_type is None
 
 
-def _merged(before: Found, changed: Found, query: JobQuery) -> Found:
+def _merged(before: JobQueryResult, changed: JobQueryResult, query: JobQuery) -> JobQueryResult:
     """The list with what has changed in the place of what it was."""
     jobs = {(job.name, job.created): job for job in (*before.jobs, *changed.jobs)}
     rows = sorted(jobs.values(), key=lambda job: job.created or BEGINNING, reverse=True)
     rows = [job for job in rows if query.takes(job)]
-    return Found(tuple(rows[: query.limit]), before.more or len(rows) > query.limit, changed.gaps)
+    return JobQueryResult(tuple(rows[: query.limit]), before.more or len(rows) > query.limit, changed.gaps)
 
 
 #: A look is one call a pair: that often is enough to see a job begin or end.
@@ -229,14 +229,14 @@ class AcrossWatch:
             is_due = self._looked_at is None or now - self._looked_at >= EVERY
             if is_due and not self._is_looking:
                 self._is_looking = True
-                begin(self._look, now)
+                begin(self._list, now)
             looked_at = self._looked_at
         across = self.sweep.so_far(self._pairs, self._query, now)
         return AcrossSnapshot(across, len(across.asked) < len(self._pairs), looked_at)
 
-    def _look(self, now: datetime) -> None:
+    def _list(self, now: datetime) -> None:
         try:
-            self.sweep.look(self._pairs, self._query, now)
+            self.sweep.list_jobs(self._pairs, self._query, now)
         finally:
             with self._lock:
                 self._is_looking, self._looked_at = False, now

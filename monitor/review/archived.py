@@ -17,7 +17,7 @@ from monitor.aws.calls import side_by_side
 from monitor.choices import ARCHIVE, LOGS
 from monitor.errors import BadCall, NoData
 from monitor.fetch.files.source import FilesSource, shown
-from monitor.fetch.source import Found, JobQuery, JobSource, PageSource
+from monitor.fetch.source import JobQuery, JobQueryResult, JobSource, PageSource
 from monitor.model import BEGINNING, ApiBill, Gap, Job, JobSummary, Price
 from monitor.settings import archive_root, read
 
@@ -98,8 +98,8 @@ class ArchiveSource:
         rows, _ = self.rows()
         return tuple(map(summary, matching(rows, query)[: query.limit]))
 
-    def find(self, query: JobQuery) -> Found:
-        return Found(self.jobs(query))
+    def find(self, query: JobQuery) -> JobQueryResult:
+        return JobQueryResult(self.jobs(query))
 
     def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
         """The rows as they are: an archive has them whole."""

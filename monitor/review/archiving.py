@@ -17,10 +17,10 @@ from typing import Any, Literal, get_args
 
 from monitor.accounts import Account
 from monitor.archive.cache import Cache, reader_version
-from monitor.archive.layout import FRAMES, Place, place_of
+from monitor.archive.layout import FRAMES, JobLocation, location_of
 from monitor.archive.reading import Archive, Manifest, NewerSchema
 from monitor.archive.store import Store
-from monitor.archive.writing import Labels, kept_labels, labels_of, write
+from monitor.archive.writing import Labels, archived_labels, labels_of, write
 from monitor.aws.calls import begin
 from monitor.errors import BadCall, NoCredentials, NoData, TrainwatchError
 from monitor.faults import fault
@@ -47,7 +47,7 @@ STATES: frozenset[str] = frozenset(get_args(State))
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ArchivingResult:
     """What became of one job."""
 
     name: str
@@ -61,7 +61,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ArchiveRequest:
     """One job to be archived, and what the list that named it told of it."""
 
     source: Source
@@ -74,7 +74,7 @@ class Asked:
     """The number of its account, where the job itself does not tell it."""
 
     @classmethod
-    def of(cls, source: Source, listed: JobSummary, account: Account | None = None) -> Asked:
+    def of(cls, source: Source, listed: JobSummary, account: Account | None = None) -> ArchiveRequest:
         return cls(source, listed.name, account, listed.tags)
 
 
@@ -93,11 +93,11 @@ class Archiver:
         self._turns_lock = threading.Lock()
 
     def archive_all(
-        self, asked: Iterable[Asked], now: Callable[[], datetime], said: Callable[[str, str], None]
-    ) -> list[Outcome]:
-        """One outcome for each, in their order; ``said`` is told (job, what is under way). Raises no TrainwatchError."""
-        todo = deque(enumerate(asked))
-        out: dict[int, Outcome] = {}
+        self, requests: Iterable[ArchiveRequest], now: Callable[[], datetime], progress: Callable[[str, str], None]
+    ) -> list[ArchivingResult]:
+        """One outcome for each, in their order; ``progress`` gets (job, what is under way). Raises no TrainwatchError."""
+        todo = deque(enumerate(requests))
+        out: dict[int, ArchivingResult] = {}
         lock = threading.Lock()
 
         def work() -> None:
@@ -106,44 +106,46 @@ class Archiver:
                     if not todo:
                         return
                     place, one = todo.popleft()
-                out[place] = self.archive(one, now(), partial(said, one.name))
-                said(one.name, out[place].state)
+                out[place] = self.archive(one, now(), partial(progress, one.name))
+                progress(one.name, out[place].state)
 
         for worker in [begin(work) for _ in range(min(AT_ONCE, len(todo)))]:
             worker.result()
         return [out[place] for place in sorted(out)]
 
-    def archive(self, asked: Asked, now: datetime, progress: Progress = lambda text: None) -> Outcome:
+    def archive(
+        self, request: ArchiveRequest, now: datetime, progress: Progress = lambda text: None
+    ) -> ArchivingResult:
         """Archives one job."""
-        hopeless = self._hopeless or self._refused.get(id(asked.source))
+        hopeless = self._hopeless or self._refused.get(id(request.source))
         if hopeless is not None:
-            return Outcome(asked.name, "failed", why="not tried", error=hopeless)
+            return ArchivingResult(request.name, "failed", why="not tried", error=hopeless)
         try:
-            return self._archived(asked, now, progress)
+            return self._archived(request, now, progress)
         except NoCredentials as error:
-            self._refused[id(asked.source)] = error
-            return Outcome(asked.name, "failed", error=error)
+            self._refused[id(request.source)] = error
+            return ArchivingResult(request.name, "failed", error=error)
         except TrainwatchError as error:
-            return Outcome(asked.name, "failed", error=error)
+            return ArchivingResult(request.name, "failed", error=error)
         except Exception as error:  # a bug on one job must not cost the others of a night
-            return Outcome(asked.name, "failed", error=fault(error, "Archiving"))
+            return ArchivingResult(request.name, "failed", error=fault(error, "Archiving"))
 
-    def _archived(self, asked: Asked, now: datetime, progress: Progress) -> Outcome:
+    def _archived(self, request: ArchiveRequest, now: datetime, progress: Progress) -> ArchivingResult:
         progress("checking what is archived")
-        job = asked.source.job(asked.name)
+        job = request.source.job(request.name)
         # Two of one name would each find nothing of the other there.
-        with self._turn(place_of(job)):
-            return self._put(asked, job, now, progress)
+        with self._turn(location_of(job)):
+            return self._put(request, job, now, progress)
 
-    def _put(self, asked: Asked, job: Job, now: datetime, progress: Progress) -> Outcome:
-        source, name = asked.source, asked.name
-        known, row, broken = self._known(place_of(job))
+    def _put(self, request: ArchiveRequest, job: Job, now: datetime, progress: Progress) -> ArchivingResult:
+        source, name = request.source, request.name
+        known, row, broken = self._known(location_of(job))
         self._refuse_another_log(source, name, known)
         if known is not None and self._stands(known, job, source):
             if not broken:
-                return Outcome(job.name, "unchanged", known)
+                return ArchivingResult(job.name, "unchanged", known)
             if not set(broken) & set(FRAMES):
-                return Outcome(job.name, "archived", self.written_again(known), healed=broken)
+                return ArchivingResult(job.name, "archived", self.written_again(known), healed=broken)
         kept: Manifest | None
         if source.gives == "runs":
             kept = source.manifest(name)
@@ -155,41 +157,41 @@ class Archiver:
         less = kept is None and MARK in begun and known is not None and MARK not in known.beginnings
         if why := _loss(row, report.run, always=less):
             if known is not None and not broken:
-                return Outcome(job.name, "kept", known, why)
+                return ArchivingResult(job.name, "kept", known, why)
             if known is not None and not set(broken) & set(FRAMES):
-                return Outcome(job.name, "kept", self.written_again(known), why, healed=broken)
+                return ArchivingResult(job.name, "kept", self.written_again(known), why, healed=broken)
             raise NoData(
                 f"It is archived already, its {_listed(broken)} missing or damaged, and {why}.",
                 "It was left as it is: restore these files from a backup, or archive the job elsewhere with --to.",
             )
         masked = kept.masked if kept else _masked(report.job)
-        self._refuse_another_log(source, name, self._known(place_of(job))[0])
+        self._refuse_another_log(source, name, self._known(location_of(job))[0])
         progress("writing")
-        labels = kept_labels(kept.row) if kept else self._labels(asked, job).or_else(kept_labels(row))
+        labels = archived_labels(kept.row) if kept else self._labels(request, job).or_else(archived_labels(row))
         made = self._write(report, masked, kept.reader if kept else None, begun, labels)
         open_gaps = [gap for gap in report.run.gaps if gap.transient and gap.what != "price"]
-        return Outcome(job.name, "archived", made, open_gaps[0].why if open_gaps else "", healed=broken)
+        return ArchivingResult(job.name, "archived", made, open_gaps[0].why if open_gaps else "", healed=broken)
 
     @contextmanager
-    def _turn(self, place: Place) -> Iterator[None]:
+    def _turn(self, location: JobLocation) -> Iterator[None]:
         with self._turns_lock:
-            turn = self._turns.setdefault(place.run, threading.Lock())
+            turn = self._turns.setdefault(location.run, threading.Lock())
         with turn:
             yield
 
-    def _known(self, place: Place) -> tuple[Manifest | None, Mapping[str, Any], tuple[str, ...]]:
+    def _known(self, location: JobLocation) -> tuple[Manifest | None, Mapping[str, Any], tuple[str, ...]]:
         """The job that stands in a place, its row, and which of its files are missing or damaged. Where that is its record,
         the table of jobs has the row."""
         known, there = None, False
         try:
-            known = self._archive.at(place)
+            known = self._archive.at(location)
         except NewerSchema:
             raise
         except NoData:
             there = True
         if known is not None:
             return known, known.row, self._archive.broken(known)
-        row = self._archive.row_at(place)
+        row = self._archive.row_at(location)
         return None, row, (_RECORD,) if there or row else ()
 
     def _refuse_another_log(self, source: Source, name: str, known: Manifest | None) -> None:
@@ -219,7 +221,7 @@ class Archiver:
         if price is not None:
             run = replace(run, gaps=tuple(gap for gap in run.gaps if gap.what != "price"))
         found = report_of(run, known.reviewed_at, price or known.price)
-        return self._write(found, known.masked, known.reader, known.beginnings, kept_labels(known.row))
+        return self._write(found, known.masked, known.reader, known.beginnings, archived_labels(known.row))
 
     def _write(
         self,
@@ -236,11 +238,11 @@ class Archiver:
             self._hopeless = error
             raise
 
-    def _labels(self, asked: Asked, job: Job) -> Labels:
-        number = account_of(job.arn) or asked.owner
+    def _labels(self, request: ArchiveRequest, job: Job) -> Labels:
+        number = account_of(job.arn) or request.owner
         by_number = (each for each in self._settings.accounts if number and each.number == number)
-        tags = _tags(asked.source, job) if asked.tags is None else asked.tags
-        return labels_of(tags, asked.account or next(by_number, None), self._settings)
+        tags = _tags(request.source, job) if request.tags is None else request.tags
+        return labels_of(tags, request.account or next(by_number, None), self._settings)
 
     def _stands(self, known: Manifest, job: Job, source: Source) -> bool:
         """Whether to archive the job again would change nothing, if all of it is there."""
@@ -260,8 +262,8 @@ class Archiver:
 
     def _price_is_known(self, source: Source, job: Job) -> bool:
         pricing = Pricing(source, self._settings)
-        pricing.ask(job)
-        return pricing.found(job)[0] is not None
+        pricing.request(job)
+        return pricing.price(job)[0] is not None
 
 
 def _tags(source: Source, job: Job) -> Mapping[str, str] | None:

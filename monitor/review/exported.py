@@ -1,4 +1,4 @@
-"""Exported logs into an archive: which jobs do the objects hold, and what became of each?
+"""Exported logs into an archive: which jobs the objects hold, and what became of each.
 
 Jobs are partitions. An object of an export is of one job by its name; the records of a subscription are sorted by job first.
 Each job that changed is reviewed once, by whichever worker takes it; a record in the archive notes what it was read from, so a
@@ -29,11 +29,11 @@ from monitor.model.job import account_of
 from monitor.review.exported_tasks import (
     LOST,
     Answers,
-    Chunk,
     Engine,
+    ExportObject,
     JobAnswer,
+    JobChunk,
     JobTask,
-    Part,
     Reach,
     ReviewTask,
     Sorted,
@@ -53,11 +53,11 @@ _JSON = (".json", ".jsonl")
 _MOST_JSON_BYTES = 64 << 20
 _AT_ONCE = 16
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ReviewRequest:
     """What is to be reviewed, and where it goes."""
 
     roots: tuple[str, ...]
@@ -101,7 +101,7 @@ class Reviewed:
 class _Inventory:
     """What lies below the roots."""
 
-    parts: Mapping[str, Sequence[tuple[Part, StoredObject]]]
+    parts: Mapping[str, Sequence[tuple[ExportObject, StoredObject]]]
     """By job, of exports."""
     others: Mapping[str, Sequence[tuple[str, StoredObject]]]
     """By root, what may be a subscription's."""
@@ -109,7 +109,9 @@ class _Inventory:
     troubles: tuple[str, ...]
 
 
-def reviewed(ask: Ask, store: Store, work: Store, engine: Engine, say: Say = lambda text: None) -> Reviewed:
+def reviewed(
+    ask: ReviewRequest, store: Store, work: Store, engine: Engine, say: Progress = lambda text: None
+) -> Reviewed:
     """Reviews all that is new. Errors of ``monitor.errors`` where a root, the archive or the work folder cannot be used."""
     say("listing the objects")
     found = _inventory(ask)
@@ -138,8 +140,8 @@ def reviewed(ask: Ask, store: Store, work: Store, engine: Engine, say: Say = lam
     )
 
 
-def _inventory(ask: Ask) -> _Inventory:
-    parts: dict[str, list[tuple[Part, StoredObject]]] = defaultdict(list)
+def _inventory(ask: ReviewRequest) -> _Inventory:
+    parts: dict[str, list[tuple[ExportObject, StoredObject]]] = defaultdict(list)
     others: dict[str, list[tuple[str, StoredObject]]] = {}
     described: list[Description] = []
     troubles: list[str] = []
@@ -149,7 +151,7 @@ def _inventory(ask: Ask) -> _Inventory:
         for path, held in objects.listed().items():
             of = exported(path)
             if of is not None:
-                parts[of.job].append((Part(root, path), held))
+                parts[of.job].append((ExportObject(root, path), held))
             elif PurePosixPath(path).name != WRITE_TEST and held.size:
                 rest.append((path, held))
         if ask.descriptions is None:
@@ -202,7 +204,7 @@ def _batches(reach: Reach, root: str, held: Sequence[tuple[str, StoredObject]]) 
         yield SortTask(reach, root, digest.hexdigest()[:32], tuple(paths))
 
 
-def _sorted(batches: Sequence[SortTask], work: Store, engine: Engine, say: Say) -> list[Sorted]:
+def _sorted(batches: Sequence[SortTask], work: Store, engine: Engine, say: Progress) -> list[Sorted]:
     work.make_ready()
     found: list[Sorted] = []
     todo: list[SortTask] = []
@@ -247,9 +249,9 @@ def _sweep(work: Store, current: set[str], roots: set[str]) -> None:
                 work.remove(chunk.path)
 
 
-def _jobs(ask: Ask, found: _Inventory, sorted_: Sequence[Sorted], store: Store) -> list[tuple[JobTask, int]]:
+def _jobs(ask: ReviewRequest, found: _Inventory, sorted_: Sequence[Sorted], store: Store) -> list[tuple[JobTask, int]]:
     """Each job with the bytes that are read for it."""
-    chunks: dict[tuple[str, str], list[Chunk]] = defaultdict(list)
+    chunks: dict[tuple[str, str], list[JobChunk]] = defaultdict(list)
     for batch in sorted_:
         for chunk in batch.chunks:
             chunks[chunk.job, chunk.owner].append(chunk)
@@ -295,8 +297,8 @@ def _best(known: Sequence[Description], owner: str, streams: Iterable[str]) -> D
 
 def _mark(
     job: str,
-    parts: Sequence[tuple[Part, StoredObject]],
-    chunks: Sequence[Chunk],
+    parts: Sequence[tuple[ExportObject, StoredObject]],
+    chunks: Sequence[JobChunk],
     described: Description | None,
     settings: Settings,
 ) -> str:
@@ -310,7 +312,9 @@ def _mark(
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def _answers(ask: Ask, tasks: Sequence[tuple[JobTask, int]], engine: Engine, say: Say) -> list[JobAnswer]:
+def _answers(
+    ask: ReviewRequest, tasks: Sequence[tuple[JobTask, int]], engine: Engine, say: Progress
+) -> list[JobAnswer]:
     bundles = _bundles(tasks, engine.workers)
     texts = [to_text(ReviewTask(ask.reach, ask.settings, ask.now, bundle)) for bundle in bundles]
     found: list[JobAnswer] = []

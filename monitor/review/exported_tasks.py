@@ -32,7 +32,7 @@ from typing import Any, Protocol
 import orjson
 
 from monitor.archive.cache import reader_version
-from monitor.archive.layout import place_of
+from monitor.archive.layout import location_of
 from monitor.archive.reading import Archive, Manifest, fields_of, from_bytes, valued
 from monitor.archive.store import Store, store_of
 from monitor.errors import CannotDo, NoData, TrainwatchError
@@ -42,7 +42,7 @@ from monitor.fetch.exports.job import MARK, Description, ExportedJob
 from monitor.fetch.exports.records import ExportedEvent, exported, objects_at
 from monitor.fetch.files.renderings import BrokenTextError
 from monitor.model import Gap, Job, Price
-from monitor.review.archiving import Archiver, Asked, Outcome, State
+from monitor.review.archiving import Archiver, ArchiveRequest, ArchivingResult, State
 from monitor.review.reports import Pricing
 from monitor.settings import Settings
 
@@ -76,7 +76,7 @@ class SortTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class JobChunk:
     """The events of one job in a batch, in the place where they were put."""
 
     owner: str
@@ -94,7 +94,7 @@ class Sorted:
 
     root: str
     batch: str
-    chunks: tuple[Chunk, ...] = ()
+    chunks: tuple[JobChunk, ...] = ()
     others: tuple[str, ...] = ()
     """Objects that are no subscription's."""
     damaged: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class Sorted:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ExportObject:
     """An object of an export."""
 
     root: str
@@ -119,7 +119,7 @@ class JobTask:
     mark: str
     """A digest of it."""
     owner: str | None = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ExportObject, ...] = ()
     chunks: tuple[str, ...] = ()
     described: Description | None = None
     known: tuple[str, ...] = ()
@@ -194,7 +194,7 @@ def _sort(task: SortTask) -> str:
     for number, ((owner, job), chunk) in enumerate(sorted(chunks.items())):
         path, data = f"sorted/{task.batch}/{number:06d}.jsonl.gz", chunk.bytes()
         work.write(path, data)
-        told.append(Chunk(owner, job, path, len(data), chunk.digest, chunk.first_stream))
+        told.append(JobChunk(owner, job, path, len(data), chunk.digest, chunk.first_stream))
     answer = to_text(Sorted(task.root, task.batch, tuple(told), tuple(others), tuple(damaged)))
     work.write(index_of(task.batch), answer.encode())
     return answer
@@ -229,7 +229,9 @@ def _reviewed(job: JobTask, task: ReviewTask, store: Store, archiver: Archiver) 
             return JobAnswer(job.name, "archived" if price else "unchanged", described=described is not None)
         with closing(source_of(job, task.reach, described)) as source:
             tags = None if job.described is None else job.described.tags
-            outcome = archiver.archive(Asked(source, job.name, tags=tags, owner=job.owner), source.as_of(task.now))
+            outcome = archiver.archive(
+                ArchiveRequest(source, job.name, tags=tags, owner=job.owner), source.as_of(task.now)
+            )
             told = _answer(outcome, described is not None, source.events_read)
         if outcome.manifest is not None and outcome.state == "archived":
             _remove_others(store, known, outcome.manifest)
@@ -240,7 +242,7 @@ def _reviewed(job: JobTask, task: ReviewTask, store: Store, archiver: Archiver) 
     return valued(JobAnswer, {**fields_of(told), "seconds": time.perf_counter() - begun})  # type: ignore[no-any-return]
 
 
-def _answer(outcome: Outcome, described: bool, events: int) -> JobAnswer:
+def _answer(outcome: ArchivingResult, described: bool, events: int) -> JobAnswer:
     error = "" if outcome.error is None else str(outcome.error)
     return JobAnswer(outcome.name, outcome.state, outcome.why, error, described, events)
 
@@ -317,7 +319,7 @@ def _stands(known: Manifest, job: JobTask, store: Store) -> bool:
 
 
 def _price(known: Manifest, settings: Settings) -> Price | None:
-    return Pricing(ExportedJob(known.job.name, lambda: iter(()), ""), settings).found(known.job)[0]
+    return Pricing(ExportedJob(known.job.name, lambda: iter(()), ""), settings).price(known.job)[0]
 
 
 def _only_described(known: tuple[Manifest, ...]) -> Job | None:
@@ -328,9 +330,9 @@ def _only_described(known: tuple[Manifest, ...]) -> Job | None:
 
 def _remove_others(store: Store, known: tuple[Manifest, ...], kept: Manifest) -> None:
     """What was archived of the same lines in another place: without the description that is there now, or as of less."""
-    here = place_of(kept.job).run
+    here = location_of(kept.job).run
     for manifest in known:
-        place = place_of(manifest.job)
+        place = location_of(manifest.job)
         if place.run != here and MARK in manifest.beginnings and not manifest.job.arn:
             parts: Mapping[str, Any] = manifest.parts
             for path in (parts["jobs"].path, place.run, *(part.path for part in parts.values())):

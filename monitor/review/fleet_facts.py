@@ -31,10 +31,10 @@ from monitor.archive.store import Store
 from monitor.aws.calls import side_by_side
 from monitor.choices import BY
 from monitor.errors import NoData
-from monitor.fleet.facts import NO_ACCOUNT, UNTAGGED, USES, JobFacts, Member, Only, Owners, facts_of
+from monitor.fleet.facts import NO_ACCOUNT, UNTAGGED, USES, FleetAccount, JobFacts, Only, Owners, facts_of
 from monitor.fleet.report import FleetReport
 from monitor.fleet.summing import BEFORE, fleet_report
-from monitor.fleet.window import Window
+from monitor.fleet.window import DateWindow
 from monitor.review.run_names import base_of
 from monitor.settings import Settings, cache_folder
 
@@ -57,15 +57,15 @@ class Read:
 
 
 class FleetFacts:
-    """The facts of the jobs of one archive; ``kept`` is where they outlive the process, None for nowhere."""
+    """The facts of the jobs of one archive; ``store_of_facts`` is where they outlive the process, None for nowhere."""
 
-    def __init__(self, store: Store, kept: FactStore | None) -> None:
+    def __init__(self, store: Store, store_of_facts: FactStore | None) -> None:
         self._store = store
-        self._kept = kept
+        self._kept = store_of_facts
         self._here: dict[str, JobFacts] = {}
 
-    def update(self, said: Callable[[str], None] = lambda text: None) -> Read:
-        """Reads what is new; ``said`` is told how far it is."""
+    def update(self, progress: Callable[[str], None] = lambda text: None) -> Read:
+        """Reads what is new; ``progress`` gets how far it is, in words."""
         listed = self._store.listed(RUNS)
         known = self._kept.stamps() if self._kept is not None else {}
         fresh = {path: stamp for path, stamp in listed.items() if known.get(path) != stamp}
@@ -81,7 +81,7 @@ class FleetFacts:
             else:
                 self._here |= {each.key: each for each in facts}
             done += len(batch)
-            said(f"{done:,} of {len(fresh):,} new jobs of the archive read")
+            progress(f"{done:,} of {len(fresh):,} new jobs of the archive read")
         if self._kept is not None and (fresh or known.keys() - listed.keys()):
             self._kept.settle(listed)
         return Read(len(listed), len(fresh), tuple(unread))
@@ -161,7 +161,7 @@ class Made:
     read: Read
 
 
-def kept_facts(archive: str) -> FactStore | None:
+def fact_store(archive: str) -> FactStore | None:
     """Where the facts of an archive are kept; None where caches are turned off."""
     folder = cache_folder()
     return None if folder is None else FactStore.of(folder, archive)
@@ -169,24 +169,29 @@ def kept_facts(archive: str) -> FactStore | None:
 
 def owners_of(settings: Settings) -> Owners:
     """How the settings tell whose a job is."""
-    members = {each.number: Member(each.name, each.team, each.project) for each in settings.accounts if each.number}
+    members = {
+        each.number: FleetAccount(each.name, each.team, each.project) for each in settings.accounts if each.number
+    }
     return Owners(settings.team_tag, settings.project_tag, members)
 
 
 def made(
     store: Store,
-    window: Window,
+    window: DateWindow,
     now: datetime,
     by: str,
     settings: Settings,
     *,
     only: Only = Only(),
     keep: bool = True,
-    said: Callable[[str], None] = lambda text: None,
+    progress: Callable[[str], None] = lambda text: None,
 ) -> Made:
-    """``said`` is told how far the jobs are read. Errors of ``monitor.errors`` where the archive cannot be read."""
-    facts = FleetFacts(store, kept_facts(store.label) if keep else None)
-    read = facts.update(said)
+    """The report, and what was read for it; ``progress`` gets how far that is.
+
+    Errors of ``monitor.errors`` where the archive cannot be read.
+    """
+    facts = FleetFacts(store, fact_store(store.label) if keep else None)
+    read = facts.update(progress)
     first = min(window.before.start, window.start - BEFORE)
     # Recoveries come after a window's end, too.
     jobs = facts.load(first, max(window.end, now.date()))
@@ -307,23 +312,23 @@ class FleetDatabase:
         return cls(_opened(file) or _opened(_made(file, script)) or _in_memory(script))
 
     @classmethod
-    def kept(cls, facts: FactStore, settings: Settings) -> FleetDatabase | None:
+    def opened(cls, facts: FactStore, settings: Settings) -> FleetDatabase | None:
         """The facts as they were when tables were made last; None where none were."""
         made = facts.folder.glob(f"{_name(_script(facts, settings))}*.duckdb")
         opened = next(filter(None, map(_opened, made)), None)
         return None if opened is None else cls(opened)
 
-    def tables(self, window: Window, by: str) -> FleetTables:
+    def tables(self, window: DateWindow, by: str) -> FleetTables:
         """The sums of a window, by team, project or account."""
         given = {"by": by if by in BY else BY[0], "start": window.start, "end": window.end}
         moments = {"begins": window.begins, "ends": window.ends}
-        parts, by_week = (self._ask(query.format(**given)) for query in (_PARTS, _BY_WEEK))
-        jobs = self._ask(f"select count(distinct number) as jobs from shares where {_IN.format(**given)}")
-        return FleetTables(parts, by_week, self._ask(_FAILURES.format(**given, **moments)), int(jobs["jobs"][0]))
+        parts, by_week = (self._query(query.format(**given)) for query in (_PARTS, _BY_WEEK))
+        jobs = self._query(f"select count(distinct number) as jobs from shares where {_IN.format(**given)}")
+        return FleetTables(parts, by_week, self._query(_FAILURES.format(**given, **moments)), int(jobs["jobs"][0]))
 
-    def jobs(self, window: Window, by: str, owner: str | None, uses: tuple[str, ...]) -> pd.DataFrame:
+    def jobs(self, window: DateWindow, by: str, owner: str | None, uses: tuple[str, ...]) -> pd.DataFrame:
         """The jobs with the most time in some uses, of one owner or of all; at most ``MOST_JOBS``."""
-        return self._ask(
+        return self._query(
             _DRILLED.format(
                 by=by if by in BY else BY[0],
                 owner="null" if owner is None else _text(owner),
@@ -333,7 +338,7 @@ class FleetDatabase:
             )
         )
 
-    def _ask(self, query: str) -> pd.DataFrame:
+    def _query(self, query: str) -> pd.DataFrame:
         found: pd.DataFrame = self._db.cursor().sql(query).to_arrow_table().to_pandas()
         return found
 

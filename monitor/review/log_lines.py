@@ -1,4 +1,4 @@
-"""What does a stretch of a log say, line by line? Who wrote it, at which level, what was recognized; without its secrets. Of many
+"""A stretch of a log, line by line. Who wrote it, at which level, what was recognized; without its secrets. Of many
 lines that match, those nearest to the place being looked at; what somebody looks at is read in the background."""
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from monitor.aws.calls import metered
 from monitor.errors import BadCall, NoSuchJob, TrainwatchError
 from monitor.faults import fault, shape_of
 from monitor.fetch.logs.events import node_of_stream
-from monitor.fetch.source import JobSource, Lines
+from monitor.fetch.source import JobSource, LogLineReader
 from monitor.masking import MASK, KeyLines, without_secrets
-from monitor.model import Job, LogAsk, LogLine, LogSpan
+from monitor.model import Job, LogLine, LogRequest, LogSpan
 from monitor.parse.definitions import recogniser
 from monitor.parse.envelope import TAG, fragments, without_escapes, without_octal
 from monitor.parse.gates import Recogniser
@@ -248,9 +248,9 @@ def tail(frame: pd.DataFrame, first: tuple[int, int] | None) -> pd.DataFrame:
     return frame.iloc[-TAIL:]
 
 
-def key_of(frame: pd.DataFrame, place: int) -> tuple[int, int]:
+def key_of(frame: pd.DataFrame, row_number: int) -> tuple[int, int]:
     """What tells the line at a place from all others: its time in ms, and a digest."""
-    row = frame.iloc[place]
+    row = frame.iloc[row_number]
     return int(row["time"].value // 1_000_000), int(row["digest"])
 
 
@@ -303,11 +303,11 @@ class LogWatch:
         self._settings = settings
         self._lock = threading.Lock()
         self._turn = threading.Semaphore(parallel)
-        self._snapshots: dict[tuple[str, LogAsk], LogSnapshot] = {}
-        self._asked: dict[tuple[str, LogAsk], float] = {}
-        self._workers: set[tuple[str, LogAsk]] = set()
+        self._snapshots: dict[tuple[str, LogRequest], LogSnapshot] = {}
+        self._asked: dict[tuple[str, LogRequest], float] = {}
+        self._workers: set[tuple[str, LogRequest]] = set()
 
-    def lines(self, name: str, ask: LogAsk) -> LogSnapshot:
+    def lines(self, name: str, ask: LogRequest) -> LogSnapshot:
         """The newest state of a stretch; the first call starts reading it."""
         if (read := self._source.lines) is None:
             return LogSnapshot(lineless=True)
@@ -328,7 +328,7 @@ class LogWatch:
             self._snapshots.pop(key, None)
             del self._asked[key]
 
-    def _work(self, read: Lines, key: tuple[str, LogAsk]) -> None:
+    def _work(self, read: LogLineReader, key: tuple[str, LogRequest]) -> None:
         name, ask = key
         job_at = float("-inf")
         job: Job | None = None
@@ -357,7 +357,7 @@ class LogWatch:
                     self._workers.discard(key)
                     return
 
-    def _read(self, read: Lines, key: tuple[str, LogAsk], job: Job, ask: LogAsk) -> None:
+    def _read(self, read: LogLineReader, key: tuple[str, LogRequest], job: Job, ask: LogRequest) -> None:
         before = self._snapshots[key].table
         self._set(key, job=job, working=True, progress="reading the log")
         with metered() as tally:
@@ -387,15 +387,15 @@ class LogWatch:
         further, _ = recogniser(job.metric_definitions) if job.metric_definitions else (None, ())
         return tuple(extra), (further,) if further else ()
 
-    def _failed(self, key: tuple[str, LogAsk], error: TrainwatchError) -> None:
+    def _failed(self, key: tuple[str, LogRequest], error: TrainwatchError) -> None:
         self._set(key, error=error, updated_at=datetime.now(UTC), working=False, progress="")
 
-    def _set(self, key: tuple[str, LogAsk], **changes: object) -> None:
+    def _set(self, key: tuple[str, LogRequest], **changes: object) -> None:
         with self._lock:
             self._snapshots[key] = replace(self._snapshots[key], **changes)  # type: ignore[arg-type]
 
 
-def _grows(job: Job, ask: LogAsk, table: LogTable) -> bool:
+def _grows(job: Job, ask: LogRequest, table: LogTable) -> bool:
     if ask.end is not None or table.span.newer:
         return False
     return job.is_running or (job.ended is not None and (datetime.now(UTC) - job.ended).total_seconds() < LATE_S)

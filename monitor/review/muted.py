@@ -1,4 +1,4 @@
-"""Which findings does a user not want to see again, and why? Kept in one file, for command line and dashboard alike.
+"""The findings that a user does not want to see again, and why. Kept in one file, for command line and dashboard alike.
 
 ``$XDG_CONFIG_HOME/trainwatch/muted.toml`` (``~/.config`` otherwise). It may be edited by hand; taking a mute back writes it anew:
 

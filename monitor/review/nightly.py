@@ -20,28 +20,27 @@ from pathlib import Path
 from typing import Any
 
 from monitor.accounts import AccountRegion
-from monitor.alert.conditions import Rule
-from monitor.alert.delivery import Outcome as Delivered
-from monitor.alert.delivery import Telling, deliver, write_down
+from monitor.alert.conditions import AlertRule
+from monitor.alert.delivery import DeliveryResult, RuleSinks, deliver, write_down
 from monitor.alert.evaluate import evaluate
 from monitor.alert.ledger import Ledger
 from monitor.alert.locks import taking_turns
 from monitor.alert.message import Message, id_of
-from monitor.alert.news import Look
+from monitor.alert.news import AlertContext
 from monitor.alert.sinks.names import Sink
 from monitor.archive.store import Store
 from monitor.aws.calls import metered, side_by_side
 from monitor.errors import CannotDo, TrainwatchError
 from monitor.export.layout import fleet_markdown
 from monitor.faults import fault
-from monitor.fetch.source import Found, JobQuery
+from monitor.fetch.source import JobQuery, JobQueryResult
 from monitor.fleet.report import FleetReport
 from monitor.fleet.sections import headline
-from monitor.fleet.window import Window, monday_of
+from monitor.fleet.window import DateWindow, monday_of
 from monitor.model.job import account_of, region_of
 from monitor.review.across import AT_ONCE
 from monitor.review.archived import ArchiveSource, Source, instant_of
-from monitor.review.archiving import STATES, Archiver, Asked
+from monitor.review.archiving import STATES, Archiver, ArchiveRequest
 from monitor.review.fleet_facts import made
 from monitor.review.reviewer import Reviewer
 from monitor.settings import Settings
@@ -112,7 +111,7 @@ Where = AccountRegion | None
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class NightlyPlan:
     """What a night works on."""
 
     open: Callable[[Where], Source]
@@ -120,7 +119,7 @@ class Plan:
     settings: Settings
     folder: NightlyFolder
     ledger: Path
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[AlertRule, ...] = ()
     notify: tuple[Sink, ...] = ()
     by: str = "team"
     first: timedelta = timedelta(days=14)
@@ -154,7 +153,10 @@ class Night:
 
 
 def night(
-    plan: Plan, now: Callable[[], datetime], said: Callable[[str], None], sleep: Callable[[float], None] = time.sleep
+    plan: NightlyPlan,
+    now: Callable[[], datetime],
+    progress: Callable[[str], None],
+    sleep: Callable[[float], None] = time.sleep,
 ) -> Night:
     """Does all of it; a step that fails does not keep the others from being done. CannotDo where another one is at work."""
     begun = now()
@@ -167,15 +169,15 @@ def night(
             state = replace(state, reported_until=_first_week(begun))
             plan.folder.keep(state)
         plan.folder.write("begun", begun, {})
-        _step(out, "archiving", lambda: _archive(plan, out, now, said))
+        _step(out, "archiving", lambda: _archive(plan, out, now, progress))
         if plan.rules:
-            _step(out, "judging", lambda: _judge(plan, out, _since(plan, state.judged_until, begun), begun, said))
-        _step(out, "reporting", lambda: _report(plan, out, begun, said))
+            _step(out, "judging", lambda: _judge(plan, out, _since(plan, state.judged_until, begun), begun, progress))
+        _step(out, "reporting", lambda: _report(plan, out, begun, progress))
         if out.troubles:
             _step(
                 out,
                 "telling",
-                lambda: _tell(plan, trouble_of(plan.store.label, begun.date(), tuple(out.troubles), begun)),
+                lambda: _record(plan, trouble_of(plan.store.label, begun.date(), tuple(out.troubles), begun)),
             )
         _step(out, "sending", lambda: _send(plan, out, sleep))
         bill = tally.bill()
@@ -194,7 +196,7 @@ def _step(out: Night, name: str, do: Callable[[], None]) -> None:
         out.troubles.append(f"{name}: {fault(error, name.capitalize())}")
 
 
-def _since(plan: Plan, until: datetime | None, now: datetime) -> datetime:
+def _since(plan: NightlyPlan, until: datetime | None, now: datetime) -> datetime:
     return now - plan.first if until is None else until - OVERLAP
 
 
@@ -204,13 +206,13 @@ def _first_week(now: datetime) -> date:
     return today - _WEEK if today == monday_of(today) else monday_of(today)
 
 
-def _archive(plan: Plan, out: Night, now: Callable[[], datetime], said: Callable[[str], None]) -> None:
+def _archive(plan: NightlyPlan, out: Night, now: Callable[[], datetime], progress: Callable[[str], None]) -> None:
     """What is new in each account and region; one that refuses is told, and looked at from where it was the next night."""
     begun, marks = now(), plan.folder.state().archived_until
-    asked: dict[tuple[Where, str], Asked] = {}
+    asked: dict[tuple[Where, str], ArchiveRequest] = {}
     read: dict[Where, tuple[Source, datetime]] = {}
 
-    def listed(where: Where) -> tuple[Source, Found] | TrainwatchError:
+    def listed(where: Where) -> tuple[Source, JobQueryResult] | TrainwatchError:
         since = _since(plan, marks.get(_key(where)), begun)
         try:
             source = plan.open(where)
@@ -229,7 +231,7 @@ def _archive(plan: Plan, out: Night, now: Callable[[], datetime], said: Callable
         else:
             out.places += 1
             read[where] = source, _since(plan, marks.get(_key(where)), begun)
-        asked |= {(where, job.name): Asked.of(source, job, where and where.account) for job in found.jobs}
+        asked |= {(where, job.name): ArchiveRequest.of(source, job, where and where.account) for job in found.jobs}
     # Those that ran when they were archived, however long ago they were created.
     for row in ArchiveSource(plan.store).rows()[0]:
         if row["is_final"] or not row["arn"]:
@@ -237,7 +239,7 @@ def _archive(plan: Plan, out: Night, now: Callable[[], datetime], said: Callable
         its = next(((where, source) for where, (source, _) in read.items() if _has(source, row["arn"])), None)
         if its is not None:
             where, name = its[0], str(row["job_name"])
-            asked.setdefault((where, name), Asked(its[1], name, where and where.account))
+            asked.setdefault((where, name), ArchiveRequest(its[1], name, where and where.account))
     if asked:
         plan.store.make_ready()
     done = 0
@@ -245,7 +247,7 @@ def _archive(plan: Plan, out: Night, now: Callable[[], datetime], said: Callable
     def told(job: str, text: str) -> None:
         nonlocal done
         done += text in STATES
-        said(f"{done:,} of {len(asked):,} jobs archived")
+        progress(f"{done:,} of {len(asked):,} jobs archived")
 
     outcomes = Archiver(plan.store, plan.settings).archive_all(asked.values(), now, told)
     out.archived = sum(each.state == "archived" for each in outcomes)
@@ -274,10 +276,10 @@ def _has(source: Source, arn: str) -> bool:
     return region_of(arn) == clients.region and clients.account_number() in {None, account_of(arn)}
 
 
-def _judge(plan: Plan, out: Night, since: datetime, now: datetime, said: Callable[[str], None]) -> None:
+def _judge(plan: NightlyPlan, out: Night, since: datetime, now: datetime, progress: Callable[[str], None]) -> None:
     """Each job that ended since the last night once, as it was when it was archived."""
     source, left = ArchiveSource(plan.store), len(out.troubles)
-    telling = Telling(plan.rules, [sink.text for sink in plan.notify], plan.ledger)
+    sinks = RuleSinks(plan.rules, [sink.text for sink in plan.notify], plan.ledger)
     book = Ledger(plan.ledger)
     for row in source.rows()[0]:
         ended = instant_of(row["ended"])
@@ -287,7 +289,7 @@ def _judge(plan: Plan, out: Night, since: datetime, now: datetime, said: Callabl
         mark = f"nightly {plan.store.label} {row['arn'] or row['job_name']} {row['created']}"
         if book.mark(mark) is not None:
             continue
-        said(f"judging {row['job_name']}")
+        progress(f"judging {row['job_name']}")
         try:
             report = Reviewer(source, row["arn"] or str(row["job_name"]), plan.settings).review(now)
             verdicts = evaluate(report, plan.rules, report.reviewed_at)
@@ -295,9 +297,9 @@ def _judge(plan: Plan, out: Night, since: datetime, now: datetime, said: Callabl
             out.troubles.append(f"judging {row['job_name']}: {error}")
             continue
         where = f"{row['account_name'] or row['account']} in {region_of(row['arn'] or '')}" if plan.places[1:] else ""
-        telling.hear(Look(report, report.reviewed_at, plan.settings.public_url, where=where), verdicts)
-        if telling.trouble:
-            out.troubles.append(f"judging {row['job_name']}: {telling.trouble}")
+        sinks.record(AlertContext(report, report.reviewed_at, plan.settings.public_url, where=where), verdicts)
+        if sinks.trouble:
+            out.troubles.append(f"judging {row['job_name']}: {sinks.trouble}")
             continue
         out.judged += 1
         out.alerts += sum(verdict.state == "firing" for verdict in verdicts)
@@ -305,10 +307,10 @@ def _judge(plan: Plan, out: Night, since: datetime, now: datetime, said: Callabl
         book.set_mark(mark, now.timestamp())
     if len(out.troubles) == left:
         plan.folder.keep(replace(plan.folder.state(), judged_until=now))
-    out.sent += sum(each.sent for each in telling.deliver())
+    out.sent += sum(each.sent for each in sinks.deliver())
 
 
-def _report(plan: Plan, out: Night, now: datetime, said: Callable[[str], None]) -> None:
+def _report(plan: NightlyPlan, out: Night, now: datetime, progress: Callable[[str], None]) -> None:
     """The weeks that are over and not reported; the facts are brought up to date each night, so that Mondays are quick."""
     state = plan.folder.state()
     monday = monday_of(now.astimezone(UTC).date())
@@ -316,12 +318,12 @@ def _report(plan: Plan, out: Night, now: datetime, said: Callable[[str], None]) 
 
     while True:
         due = start < monday
-        window = Window(start, start + _WEEK) if due else Window(monday, monday + _WEEK)
-        found = made(plan.store, window, now, plan.by, plan.settings, said=said)
+        window = DateWindow(start, start + _WEEK) if due else DateWindow(monday, monday + _WEEK)
+        found = made(plan.store, window, now, plan.by, plan.settings, progress=progress)
         out.troubles += [f"reading: {trouble}" for trouble in found.read.unread]
         if not due:
             break
-        _tell(plan, message_of(found.report, plan.settings.public_url, now))
+        _record(plan, message_of(found.report, plan.settings.public_url, now))
         out.reports.append(window.name)
         start += _WEEK
         plan.folder.keep(replace(plan.folder.state(), reported_until=start))
@@ -330,17 +332,17 @@ def _report(plan: Plan, out: Night, now: datetime, said: Callable[[str], None]) 
     plan.folder.keep(replace(plan.folder.state(), reported_until=start))
 
 
-def _tell(plan: Plan, message: Message) -> None:
+def _record(plan: NightlyPlan, message: Message) -> None:
     """Writes it down for the sinks; what was written down before stays as it is."""
     if plan.notify:
         write_down(Ledger(plan.ledger), message, plan.notify, datetime.fromisoformat(message.at).timestamp())
 
 
-def _send(plan: Plan, out: Night, sleep: Callable[[float], None]) -> None:
+def _send(plan: NightlyPlan, out: Night, sleep: Callable[[float], None]) -> None:
     if not plan.notify:
         return
     book = Ledger(plan.ledger)
-    outcomes: Sequence[Delivered] = [deliver(book, sink, sleep, what="nightly") for sink in plan.notify]
+    outcomes: Sequence[DeliveryResult] = [deliver(book, sink, sleep, what="nightly") for sink in plan.notify]
     out.sent += sum(each.sent for each in outcomes)
     for each in outcomes:
         if each.waiting:
@@ -357,7 +359,7 @@ MOST_LOG_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class NightlyState:
     """Of one archive."""
 
     archived_until: Mapping[str, datetime] = field(default_factory=dict)
@@ -390,20 +392,20 @@ class NightlyFolder:
                 raise CannotDo(f"Another nightly of this archive is at work: {turn.holder}.", "Let it finish.")
             yield
 
-    def state(self) -> State:
+    def state(self) -> NightlyState:
         """As it was left; empty where nothing, or nothing sound, is there: all that follows can be done again."""
         try:
             told = json.loads(self._path("json").read_text(encoding="utf-8"))
             archived, judged, reported = (told[name] for name in ("archived_until", "judged_until", "reported_until"))
-            return State(
+            return NightlyState(
                 {where: datetime.fromisoformat(at) for where, at in archived.items()},
                 None if judged is None else datetime.fromisoformat(judged),
                 None if reported is None else date.fromisoformat(reported),
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return State()
+            return NightlyState()
 
-    def keep(self, state: State) -> None:
+    def keep(self, state: NightlyState) -> None:
         """In one move."""
         told: dict[str, Any] = {name: (at := getattr(state, name)) and at.isoformat() for name in _MARKS}
         told["archived_until"] = {where: at.isoformat() for where, at in state.archived_until.items()}
@@ -429,9 +431,9 @@ class NightlyFolder:
             return None
         return str(last["at"]) if last is not None and last.get("event") == "begun" else None
 
-    def write(self, event: str, at: datetime, told: Mapping[str, Any]) -> None:
+    def write(self, event: str, at: datetime, details: Mapping[str, Any]) -> None:
         """A line of the log, in one write."""
-        line = json.dumps({"at": at.isoformat(), "event": event, "archive": self._name, "pid": os.getpid(), **told})
+        line = json.dumps({"at": at.isoformat(), "event": event, "archive": self._name, "pid": os.getpid(), **details})
         with self._telling():
             self._make_room()
             handle = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

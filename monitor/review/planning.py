@@ -1,4 +1,4 @@
-"""What would a change of a setup do? One value with everything that is said about it, for the command line and for
+"""What a change of a setup would do. One value with everything that is said about it, for the command line and for
 the page, and as the document that ``plan --format json`` prints. The form of that is a contract with users.
 
 A start is made by ``start_of`` (a reviewed job) or ``start_from`` (values, a preset); ``plan`` asks what a change of it
@@ -13,7 +13,7 @@ from typing import Any
 
 from monitor.archive.document import SCHEMA, finding_document, json_types
 from monitor.choices import Framework
-from monitor.diagnose.setup_findings import Measure, findings_of, measures
+from monitor.diagnose.setup_findings import MemoryRemedy, findings_of, measures
 from monitor.fetch import instance_types
 from monitor.model import Finding, Report
 from monitor.predict import parameters
@@ -22,7 +22,7 @@ from monitor.predict.outcome import Advised, Outcome, Point, advised_window, cur
 from monitor.predict.parameters import ALIASES_V1, INTERNAL_V1, V1, V2
 from monitor.predict.presets import Preset
 from monitor.predict.problems.rules import problems_of, senseless_values_of, unknowns_of
-from monitor.predict.setup import Known, Setup, changed, setup_from, setup_of
+from monitor.predict.setup import Setup, SourcedValue, changed, setup_from, setup_of
 
 #: Of every step time that a plan gives.
 MODEL_BASED = "Step times are model-based, not measured."
@@ -48,7 +48,7 @@ class Plan:
     """The library refuses the changed setup when it starts."""
     distribution: Mapping[str, Any]
     """The SageMaker SDK's ``distribution`` argument for the changed setup."""
-    to_fit: tuple[Measure, ...] = ()
+    to_fit: tuple[MemoryRemedy, ...] = ()
     """What would make it fit, the cheapest first; empty where it fits, or nobody knows."""
 
     @property
@@ -141,7 +141,9 @@ def start_of(
     """The setup of a reviewed job with what was measured of it. ``corrections`` state what the job does not tell, or tells
     wrongly; ``framework`` is its library, likewise."""
     found = setup_of(report.job)
-    seen = {name: Known(each.value, each.read_from, came_by=each.came_by) for name, each in report.measured.items()}
+    seen = {
+        name: SourcedValue(each.value, each.read_from, came_by=each.came_by) for name, each in report.measured.items()
+    }
     found = replace(found, values={**found.values, **seen}, framework=framework or found.framework)
     if not corrections and not framework:
         return found
@@ -199,7 +201,7 @@ def _from_table(setup: Setup, values: Mapping[str, Any]) -> Setup:
     added = with_machine(values).keys() - values.keys()
     if not added:
         return setup
-    told = {name: Known(setup.values[name].value, "the table of instance types") for name in added}
+    told = {name: SourcedValue(setup.values[name].value, "the table of instance types") for name in added}
     return replace(setup, values={**setup.values, **told})
 
 
@@ -209,7 +211,7 @@ def _with_unknown(setup: Setup, values: Mapping[str, Any], read_from: str) -> Se
     found = replace(setup, library={**setup.library, **unknown}) if unknown else setup
     # What was said of these in words that say nothing stays, so that it is said.
     senseless = {
-        plain: Known(value, read_from)
+        plain: SourcedValue(value, read_from)
         for name, value in values.items()
         if (plain := parameters.plain_name(name)) in _READ and value is not None and not setup.is_given(plain)
     }

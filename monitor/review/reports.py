@@ -21,7 +21,7 @@ from monitor.analyze.single_gpus import by_gpu
 from monitor.aws.calls import begin
 from monitor.diagnose.rulebook import Case, Rule, asks_to_save, findings
 from monitor.diagnose.stakes import recoverable
-from monitor.diagnose.verdict import is_judged
+from monitor.diagnose.verdict import is_conclusive
 from monitor.model import (
     METRICS,
     ApiBill,
@@ -225,7 +225,7 @@ def report(
     )
     saved = failed.without(
         "What could be saved",
-        lambda: recoverable(found.cost, case.bill, said, asks_to_save(said), is_judged(found)),
+        lambda: recoverable(found.cost, case.bill, said, asks_to_save(said), is_conclusive(found)),
         found.cost,
     )
     return replace(found, cost=saved, faults=failed.gaps())
@@ -339,7 +339,7 @@ class Pricing:
         self._asked: dict[str, Future[_Answer]] = {}
         self._others: dict[str, Future[_Answer]] = {}
 
-    def ask(self, job: Job) -> None:
+    def request(self, job: Job) -> None:
         """Begins to ask for what the settings do not say; returns at once."""
         unknown = self._unknown(job)
         # Types to compare it with, where its own price is AWS's too: a contract's and a list's say nothing together.
@@ -352,7 +352,7 @@ class Pricing:
         """Whether all that was asked is answered."""
         return all(answer.done() for answer in (*self._asked.values(), *self._others.values()))
 
-    def found(self, job: Job, wait: bool = True) -> tuple[Price | None, tuple[Gap, ...]]:
+    def price(self, job: Job, wait: bool = True) -> tuple[Price | None, tuple[Gap, ...]]:
         """The mean over the job's instances, or why there is none.
 
         With ``wait`` it takes as long as the source does: a few seconds. Without, what is not answered yet is no gap.

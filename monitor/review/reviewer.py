@@ -22,7 +22,7 @@ from monitor.analyze import utilization
 from monitor.analyze.cascade import cascade, cascade_words, ends_in_an_error
 from monitor.analyze.single_gpus import wanted
 from monitor.analyze.utilization import in_window, work_window
-from monitor.archive.cache import Cache, Key, key_of
+from monitor.archive.cache import Cache, RunKey, key_of
 from monitor.aws.calls import metered, running
 from monitor.errors import BadCall
 from monitor.faults import fault, shape_of
@@ -110,7 +110,7 @@ PROFILER_EVERY_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class ReportPace:
     """How often a report is made of what is there, while older lines come in."""
 
     every_s: float = 3.0
@@ -140,7 +140,7 @@ class Reviewer:
         metrics: bool = True,
         cache: Cache | None = None,
         instead: Instead | None = None,
-        pace: Pace = Pace(),
+        pace: ReportPace = ReportPace(),
         profiler: bool = True,
         minutes: MinuteStore | None = None,
     ) -> None:
@@ -199,7 +199,7 @@ class Reviewer:
         job = self._known = source.job(self._name)
         key = self._key(job)
         if self._with_metrics:
-            self._pricing.ask(job)
+            self._pricing.request(job)
         if self._cache and key and self._reader is None and (kept := self._cache.load(key)):
             as_billed = replace(kept.run.job, warm_pool_billable_seconds=job.warm_pool_billable_seconds)
             run = replace(kept.run, job=as_billed)
@@ -231,7 +231,7 @@ class Reviewer:
                 return
         for partly in self._read(source, job, progress, newest_first):
             run = self._run(source, job, self._parsed(), now, progress, (*gaps, partly), complete=False)
-            yield self._said(run, now, wait=False)
+            yield self._report(run, now, wait=False)
         assert self._reader is not None
         run = self._run(source, job, self._parsed(), now, progress, (*gaps, *self._reader.gaps))
         run = self._with_gpus(source, run, now, progress)
@@ -250,7 +250,7 @@ class Reviewer:
         kept = source.archived(self._name)
         run, price = self._masked(kept.run), kept.manifest.price
         if price is None:
-            price, _ = self._pricing.found(run.job)
+            price, _ = self._pricing.price(run.job)
             if price is not None:
                 run = replace(run, gaps=tuple(gap for gap in run.gaps if gap.what != "price"))
         api = running()[-1].bill() if running() else ApiBill()
@@ -260,8 +260,8 @@ class Reviewer:
     def _last(self, run: Run, now: datetime, newest_first: bool) -> Iterator[Report]:
         """The report of all that is read; before it the one without a price, where that is still being asked for."""
         if newest_first and not self._pricing.is_known():
-            yield self._said(run, now, wait=False)
-        found = self._said(run, now)
+            yield self._report(run, now, wait=False)
+        found = self._report(run, now)
         if self._cache and self._with_metrics and not self._once and not any(gap.transient for gap in run.gaps):
             self._cache.verdicts.keep(self._source.endpoint(), found)
         yield found
@@ -344,14 +344,14 @@ class Reviewer:
         others = tuple(gap for gap in run.gaps if gap.what != "profiler")
         return replace(run, gpus=found.gpus, hosts=found.hosts, profiler=found.coverage, gaps=(*others, *found.gaps))
 
-    def _said(self, run: Run, now: datetime, wait: bool = True) -> Report:
+    def _report(self, run: Run, now: datetime, wait: bool = True) -> Report:
         # A price is not part of what is read of a job: it is worked out anew for a run from the cache.
-        price, gaps = self._pricing.found(run.job, wait)
+        price, gaps = self._pricing.price(run.job, wait)
         meters = running()
         mine = meters[-1].bill() if meters else ApiBill()
         return report(replace(run, gaps=(*run.gaps, *gaps)), now, price, mine, self._source.bill())
 
-    def _key(self, job: Job) -> Key | None:
+    def _key(self, job: Job) -> RunKey | None:
         """Under which a run of this job is kept: not with a pattern that was given for this once."""
         patterns = self._settings.patterns_of(self._name)
         if not self._settings.learn_formats:

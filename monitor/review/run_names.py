@@ -1,4 +1,4 @@
-"""What do the names of runs say? SageMaker's SDK builds one from a base and the time at which the run was created: so the newest
+"""What the names of runs say. SageMaker's SDK builds one from a base and the time at which the run was created: so the newest
 earlier one of the same base came before it, and both are worth comparing."""
 
 from __future__ import annotations

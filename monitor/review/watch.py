@@ -14,7 +14,7 @@ from monitor.errors import TrainwatchError
 from monitor.faults import fault
 from monitor.model import Report
 from monitor.review.archived import Source
-from monitor.review.reviewer import Pace, Reviewer
+from monitor.review.reviewer import ReportPace, Reviewer
 from monitor.settings import Settings
 
 REFRESH_S = 20.0
@@ -90,7 +90,7 @@ class Watch:
         parallel: int = 4,
         settings: Settings = Settings(),
         cache: Cache | None = None,
-        pace: Pace = Pace(),
+        pace: ReportPace = ReportPace(),
     ) -> None:
         self._source = source
         self._settings = settings

@@ -14,17 +14,16 @@ import streamlit as st
 
 from monitor import settings, words
 from monitor.accounts import AccountRegion, chosen
-from monitor.archive.cache import KeptVerdict as Kept
-from monitor.archive.cache import user_cache
+from monitor.archive.cache import CachedVerdict, user_cache
 from monitor.choices import STATUSES
 from monitor.diagnose.headline import status_word
 from monitor.errors import TrainwatchError
 from monitor.model import BEGINNING
-from monitor.review.across import Across, AcrossSnapshot, Missing, Placed
+from monitor.review.across import Across, AcrossSnapshot, LocatedJob, Missing
 from monitor.show import address, data
 from monitor.show.drawing import csv_button
-from monitor.show.grid import Column, Row, show_grid
-from monitor.show.job.header import Figure, show_tiles
+from monitor.show.grid import GridColumn, GridRow, show_grid
+from monitor.show.job.header import Tile, show_tiles
 from monitor.show.jobs.query import show_clear, show_status
 from monitor.show.jobs.table import instances_words
 from monitor.show.pace import IDLE, WAITING, Pace
@@ -38,16 +37,16 @@ _HEIGHT_PX = 735
 _NAMED = 3
 _RECENT = timedelta(days=1)
 _COLUMNS = (
-    Column("name", "Job", "minmax(150px,8fr)", "name"),
-    Column("account", "Account", "minmax(90px,3fr)"),
-    Column("region", "Region", "108px"),
-    Column("status", "Status", "88px"),
-    Column("level", "Verdict", "88px", "badge", "Of the last review, where there was one.", 760),
-    Column("stands_out", "What stands out", "minmax(150px,6fr)", room_px=900),
-    Column("started", "Started", "104px", "number", room_px=640),
-    Column("ran", "Ran for", "80px", "number", room_px=560),
-    Column("nodes", "Nodes", "130px", room_px=1000),
-    Column("team", "Team", "100px", "text", "By the job's tag, else by the account.", 1240),
+    GridColumn("name", "Job", "minmax(150px,8fr)", "name"),
+    GridColumn("account", "Account", "minmax(90px,3fr)"),
+    GridColumn("region", "Region", "108px"),
+    GridColumn("status", "Status", "88px"),
+    GridColumn("level", "Verdict", "88px", "badge", "Of the last review, where there was one.", 760),
+    GridColumn("stands_out", "What stands out", "minmax(150px,6fr)", room_px=900),
+    GridColumn("started", "Started", "104px", "number", room_px=640),
+    GridColumn("ran", "Ran for", "80px", "number", room_px=560),
+    GridColumn("nodes", "Nodes", "130px", room_px=1000),
+    GridColumn("team", "Team", "100px", "text", "By the job's tag, else by the account.", 1240),
 )
 _OF_REVIEWS = frozenset({"level", "stands_out"})
 
@@ -68,19 +67,19 @@ def show_way_out() -> None:
     st.page_link(JOBS_PAGE, label="One account", icon=":material/cloud:", query_params=address.to())
 
 
-def look() -> AcrossSnapshot:
+def jobs_now() -> AcrossSnapshot:
     """What is known of all accounts right now."""
     return data.across(_pairs()).snapshot()
 
 
 def pace() -> Pace:
     """How soon the board wants to be drawn again."""
-    return WAITING if look().is_first else IDLE
+    return WAITING if jobs_now().is_first else IDLE
 
 
 def board(zone: tzinfo) -> Pace:
-    now, snapshot = datetime.now(UTC), look()
-    asked, across = asked_accounts(), snapshot.across
+    now, snapshot = datetime.now(UTC), jobs_now()
+    asked, across = accounts_filter(), snapshot.across
     pairs = [where for where in _pairs() if asked.takes(where)]
     rows = sorted((row for row in across.rows if asked.takes(row.where)), key=lambda row: _urgency(row, now))
     show_tiles(figures(rows, across, pairs, now))
@@ -89,7 +88,7 @@ def board(zone: tzinfo) -> Pace:
     rows = [row for row in rows if asked.takes_job(row)]
     limit = st.session_state.get(_MORE, data.JOBS_LIMIT)
     shown = rows[:limit]
-    kept = _kept(shown)
+    kept = _cached_verdicts(shown)
     _above(rows, shown, snapshot, pairs)
     if not rows:
         waits = f"Listing the jobs of {words.count(len(pairs), 'account and region', 'accounts and regions')}…"
@@ -106,7 +105,7 @@ def board(zone: tzinfo) -> Pace:
             )
         _below(snapshot, now)
         csv_button(
-            lambda: csv_rows(rows, _kept(rows), now),
+            lambda: csv_rows(rows, _cached_verdicts(rows), now),
             "jobs-of-all-accounts",
             "accounts-csv",
             "All of these jobs",
@@ -115,8 +114,8 @@ def board(zone: tzinfo) -> Pace:
 
 
 def figures(
-    rows: Sequence[Placed], across: Across, pairs: Sequence[AccountRegion], now: datetime
-) -> tuple[Figure, ...]:
+    rows: Sequence[LocatedJob], across: Across, pairs: Sequence[AccountRegion], now: datetime
+) -> tuple[Tile, ...]:
     running = [row for row in rows if row.job.is_running]
     failed = [row for row in rows if _failed(row, now)]
     nodes = [row.job.instance_count for row in running]
@@ -124,24 +123,24 @@ def figures(
     heard = len([where for where in across.asked if where in pairs]) - len(down)
     several = "account and region", "accounts and regions"
     return (
-        Figure(
+        Tile(
             "Running", f"{len(running):,}", f"of {'the newest ' if across.more else ''}{words.count(len(rows), 'job')}"
         ),
-        Figure(
+        Tile(
             "Nodes running",
             f"{sum(filter(None, nodes)):,}",
             f"not known for {nodes.count(None)}" if None in nodes else "all running jobs",
         ),
-        Figure(
+        Tile(
             "Failed in 24 h",
             f"{len(failed):,}",
             f"in {words.count(len({row.where for row in failed}), *several)}" if failed else "none",
         ),
-        Figure("Accounts × regions", f"{heard:,}", f"of {len(pairs):,} answered"),
+        Tile("Accounts × regions", f"{heard:,}", f"of {len(pairs):,} answered"),
     )
 
 
-def csv_rows(rows: Sequence[Placed], kept: Sequence[Kept | None], now: datetime) -> pd.DataFrame:
+def csv_rows(rows: Sequence[LocatedJob], verdicts: Sequence[CachedVerdict | None], now: datetime) -> pd.DataFrame:
     """The table for a spreadsheet."""
     return pd.DataFrame(
         [
@@ -157,12 +156,12 @@ def csv_rows(rows: Sequence[Placed], kept: Sequence[Kept | None], now: datetime)
                 "nodes": row.job.instance_count,
                 "team": _team(row),
             }
-            for row, one in zip(rows, kept, strict=True)
+            for row, one in zip(rows, verdicts, strict=True)
         ]
     )
 
 
-def link(row: Placed) -> dict[str, str]:
+def link(row: LocatedJob) -> dict[str, str]:
     """The parameters of the page of a job, wherever it is."""
     number = row.where.account.number
     return address.to(
@@ -174,17 +173,17 @@ def _pairs() -> tuple[AccountRegion, ...]:
     return chosen(data.members())
 
 
-def _urgency(row: Placed, now: datetime) -> tuple[int, float]:
+def _urgency(row: LocatedJob, now: datetime) -> tuple[int, float]:
     """What runs, then what failed within a day, then the rest, the newest first."""
     rank = 0 if row.job.is_running else 1 if _failed(row, now) else 2
     return rank, -(row.job.created or BEGINNING).timestamp()
 
 
-def _failed(row: Placed, now: datetime) -> bool:
+def _failed(row: LocatedJob, now: datetime) -> bool:
     return row.job.status == "Failed" and now - (row.job.ended or row.job.created or BEGINNING) < _RECENT
 
 
-def _kept(rows: Sequence[Placed]) -> list[Kept | None]:
+def _cached_verdicts(rows: Sequence[LocatedJob]) -> list[CachedVerdict | None]:
     """The verdict of each one's last review on this machine; no call. What they share is asked once: there may be thousands."""
     try:
         cache = user_cache(settings.read().cache_bytes)
@@ -221,7 +220,7 @@ def _show_one(one: Missing, now: datetime) -> None:
 
 
 def _above(
-    rows: Sequence[Placed], shown: Sequence[Placed], snapshot: AcrossSnapshot, pairs: Sequence[AccountRegion]
+    rows: Sequence[LocatedJob], shown: Sequence[LocatedJob], snapshot: AcrossSnapshot, pairs: Sequence[AccountRegion]
 ) -> None:
     said = (
         f"The first {len(shown):,} of {len(rows):,} jobs" if len(shown) < len(rows) else words.count(len(rows), "job")
@@ -247,16 +246,18 @@ def _show_more(limit: int) -> None:
     st.session_state[_MORE] = limit + data.JOBS_LIMIT
 
 
-def _show_table(rows: Sequence[Placed], kept: Sequence[Kept | None], zone: tzinfo, now: datetime) -> None:
+def _show_table(
+    rows: Sequence[LocatedJob], verdicts: Sequence[CachedVerdict | None], zone: tzinfo, now: datetime
+) -> None:
     by_key = {_key(row): row for row in rows}
     # Of jobs that nobody reviewed on this machine two columns would be empty.
-    places = [place for place, column in enumerate(_COLUMNS) if any(kept) or column.name not in _OF_REVIEWS]
+    places = [place for place, column in enumerate(_COLUMNS) if any(verdicts) or column.name not in _OF_REVIEWS]
     show_grid(
         _TABLE,
         [_COLUMNS[place] for place in places],
         [
-            Row(_key(row), [_cells(row, one, zone, now)[place] for place in places], f"job?{urlencode(link(row))}")
-            for row, one in zip(rows, kept, strict=True)
+            GridRow(_key(row), [_cells(row, one, zone, now)[place] for place in places], f"job?{urlencode(link(row))}")
+            for row, one in zip(rows, verdicts, strict=True)
         ],
         alt="Training jobs of all accounts. Arrow keys move, Enter opens a job.",
         height_px=_HEIGHT_PX,
@@ -264,20 +265,20 @@ def _show_table(rows: Sequence[Placed], kept: Sequence[Kept | None], zone: tzinf
     )
 
 
-def _key(row: Placed) -> str:
+def _key(row: LocatedJob) -> str:
     return f"{row.where.account.name}/{row.where.region}/{row.job.name}"
 
 
-def _cells(row: Placed, kept: Kept | None, zone: tzinfo, now: datetime) -> tuple[Any, ...]:
+def _cells(row: LocatedJob, verdict: CachedVerdict | None, zone: tzinfo, now: datetime) -> tuple[Any, ...]:
     job, started = row.job, row.job.started or row.job.created
-    look = LOOKS.get(kept.level) if kept else None  # type: ignore[call-overload]
+    look = LOOKS.get(verdict.level) if verdict else None  # type: ignore[call-overload]
     return (
         job.name,
         row.where.account.name,
         row.where.region,
         status_word(job.status),
         (look.word, look.colour) if look else "",
-        kept.headline if kept else "",
+        verdict.headline if verdict else "",
         f"{started.astimezone(zone):%d %b, %H:%M}".lstrip("0") if started else None,
         None if (ran_s := _ran_s(row, now)) is None else duration(ran_s),
         instances_words(job.instance_count, job.instance_type),
@@ -285,11 +286,11 @@ def _cells(row: Placed, kept: Kept | None, zone: tzinfo, now: datetime) -> tuple
     )
 
 
-def _ran_s(row: Placed, now: datetime) -> float | None:
+def _ran_s(row: LocatedJob, now: datetime) -> float | None:
     return None if row.job.started is None else ((row.job.ended or now) - row.job.started).total_seconds()
 
 
-def _team(row: Placed) -> str | None:
+def _team(row: LocatedJob) -> str | None:
     return row.job.tag("team") or row.where.account.team
 
 
@@ -299,7 +300,7 @@ _NAMES = ("search", "status", "regions", "team")
 
 
 @dataclass(frozen=True, slots=True)
-class AskedAccounts:
+class AccountsFilter:
     """What the address says; an empty filter lets all pass."""
 
     accounts: tuple[str, ...] = ()
@@ -310,7 +311,7 @@ class AskedAccounts:
 
     @property
     def is_any(self) -> bool:
-        return self == AskedAccounts()
+        return self == AccountsFilter()
 
     def takes(self, where: AccountRegion) -> bool:
         return (
@@ -319,26 +320,26 @@ class AskedAccounts:
             and (self.team is None or where.account.team == self.team)
         )
 
-    def takes_job(self, row: Placed) -> bool:
+    def takes_job(self, row: LocatedJob) -> bool:
         return (not self.status or row.job.status == self.status) and (self.search or "") in row.job.name
 
 
-def is_asked() -> bool:
+def is_wanted() -> bool:
     """Whether several accounts are to be shown, and there are some that this visitor may see."""
     return address.value(PARAMETER) is not None and bool(data.members())
 
 
-def asked_accounts() -> AskedAccounts:
+def accounts_filter() -> AccountsFilter:
     """What the address asks for; names that mean nothing are left out."""
     members, status = data.members(), address.value("status")
     names = _several(PARAMETER, [member.name for member in members])
     regions = _several("regions", [region for member in members for region in member.regions])
     team = address.value("team")
     known = team if team in {member.team for member in members} else None
-    return AskedAccounts(names, regions, known, address.value("search"), status if status in STATUSES else None)
+    return AccountsFilter(names, regions, known, address.value("search"), status if status in STATUSES else None)
 
 
-def show_filters(now: AskedAccounts) -> None:
+def show_filters(now: AccountsFilter) -> None:
     """One row of inputs."""
     members = data.members()
     for name, value in (("search", now.search or ""), ("status", now.status), ("team", now.team)):

@@ -1,4 +1,4 @@
-"""What does the address contain? Choices that it restores, that a link may change, and that are carried along to another page;
+"""What the address contains. Choices that it restores, that a link may change, and that are carried along to another page;
 and by whose clock times are written, the viewer's own or UTC.
 
 Streamlit can bind an input to the address by itself. That does not do here: a bound parameter does not survive a link

@@ -31,8 +31,8 @@ from monitor.errors import BadCall, CannotDo, TrainwatchError
 from monitor.fetch.account import AwsSource, open_pair
 from monitor.fetch.metrics.hosts import Glances, read_glances
 from monitor.fetch.prices import user_prices
-from monitor.fetch.source import Found, JobQuery, gap_of
-from monitor.model import ApiBill, Gap, JobSummary, LogAsk, Mute, Pair, Report
+from monitor.fetch.source import JobQuery, JobQueryResult, gap_of
+from monitor.model import ApiBill, Gap, JobSummary, LogRequest, Mute, Pair, Report
 from monitor.review import Snapshot, Watch
 from monitor.review.across import AcrossWatch
 from monitor.review.archived import ArchiveSource, Source
@@ -52,7 +52,7 @@ _JOB_NAME = re.compile(r"[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}")
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class JobListing:
     """The jobs that match, newest first; ``error`` says why they are missing or, beside jobs, that they are old."""
 
     jobs: tuple[JobSummary, ...] = ()
@@ -83,15 +83,15 @@ class Watcher(Protocol):
         ...
 
 
-class LogDesk(Protocol):
+class LogService(Protocol):
     """What the pages need of ``monitor.review.log_lines.LogWatch``."""
 
-    def lines(self, name: str, ask: LogAsk) -> LogSnapshot:
+    def lines(self, name: str, ask: LogRequest) -> LogSnapshot:
         """The newest that is known of a stretch of a log; never blocks, starts reading it at the first call."""
         ...
 
 
-def connect(account: Account) -> Source:
+def connect(account: AccountChoice) -> Source:
     """The source behind an account: AWS, or the archive that the dashboard was started on."""
     if root := os.environ.get(settings.ARCHIVE_SHOWN):
         return ArchiveSource(store_of(root, account.region, account.profile))
@@ -99,7 +99,7 @@ def connect(account: Account) -> Source:
         regions = [account.region] if account.region else []
         return open_pair(chosen(settings.read().accounts, [account.member], regions)[0], None, user_prices())
     if account.region or account.profile:
-        profiles.check(known_places(), account.region, account.profile)
+        profiles.check(local_profiles(), account.region, account.profile)
     return AwsSource(Clients(account.region, account.profile), user_prices())
 
 
@@ -109,73 +109,73 @@ def observe(source: Source) -> Watcher:
     return Watch(source, settings=known, cache=user_cache(known.cache_bytes))
 
 
-def read_logs(source: Source) -> LogDesk:
+def read_logs(source: Source) -> LogService:
     """Who reads log lines again in the background."""
     return LogWatch(source, settings=settings.read())
 
 
 @dataclass(slots=True)
-class _Desk:
+class _OpenAccount:
     """One account in use by all sessions: its source, its watcher, and the last list that could be read."""
 
     source: Source
     watch: Watcher
-    logs: LogDesk
-    listed: dict[JobQuery, Found] = field(default_factory=dict)
+    logs: LogService
+    listed: dict[JobQuery, JobQueryResult] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _desk(account: Account) -> _Desk:
+def _open_account(account: AccountChoice) -> _OpenAccount:
     source = connect(account)
-    return _Desk(source, observe(source), read_logs(source))
+    return _OpenAccount(source, observe(source), read_logs(source))
 
 
-def shared_source(account: Account) -> Source:
+def shared_source(account: AccountChoice) -> Source:
     """The source that all sessions use."""
-    return _desk(account).source
+    return _open_account(account).source
 
 
 @st.cache_data(ttl=JOBS_TTL_S, max_entries=64, show_spinner="Listing the training jobs…")
-def _listing(account: Account, query: JobQuery) -> Listing:
+def _listing(account: AccountChoice, query: JobQuery) -> JobListing:
     try:
-        desk = _desk(account)
+        desk = _open_account(account)
     except TrainwatchError as error:
-        return Listing(error=error)
+        return JobListing(error=error)
     now = datetime.now(UTC)
     try:
         found = desk.source.find(query)
     except TrainwatchError as error:
         with desk.lock:
-            last = desk.listed.get(query, Found())
-        return Listing(last.jobs, error, now, last.more, last.gaps)
+            last = desk.listed.get(query, JobQueryResult())
+        return JobListing(last.jobs, error, now, last.more, last.gaps)
     with desk.lock:
         if len(desk.listed) >= 64:
             desk.listed.clear()
         desk.listed[query] = found
-    return Listing(found.jobs, None, now, found.more, found.gaps)
+    return JobListing(found.jobs, None, now, found.more, found.gaps)
 
 
-def jobs(account: Account, search: str = "", status: str | None = None) -> Listing:
+def jobs(account: AccountChoice, search: str = "", status: str | None = None) -> JobListing:
     """The newest jobs that match, at most 20 s old."""
     return find(account, JobQuery(status=status, name_contains=search.strip() or None, limit=JOBS_LIMIT))
 
 
-def find(account: Account, query: JobQuery) -> Listing:
+def find(account: AccountChoice, query: JobQuery) -> JobListing:
     """The jobs that a query asks for, at most 20 s old."""
     return _listing(account, query)
 
 
 @st.cache_data(ttl=GLANCES_TTL_S, max_entries=16, show_spinner=False)
-def _glances(account: Account, names: tuple[str, ...], _jobs: tuple[JobSummary, ...]) -> Glances:
+def _glances(account: AccountChoice, names: tuple[str, ...], _jobs: tuple[JobSummary, ...]) -> Glances:
     try:
-        clients = _desk(account).source.clients
+        clients = _open_account(account).source.clients
         return Glances() if clients is None else read_glances(clients, _jobs, datetime.now(UTC))
     except TrainwatchError as error:
         return Glances(gaps=(gap_of("metrics", error),))
 
 
-def glances(account: Account, running: Sequence[JobSummary]) -> Glances:
+def glances(account: AccountChoice, running: Sequence[JobSummary]) -> Glances:
     """How busy these jobs are, all of them in a few calls, at most 5 min old."""
     return _glances(account, tuple(sorted(job.name for job in running)), tuple(running))
 
@@ -195,20 +195,20 @@ def own_prices() -> Mapping[str, float]:
         return {}
 
 
-def bill(account: Account) -> ApiBill:
+def bill(account: AccountChoice) -> ApiBill:
     """All calls that this dashboard has made of the account since it was started, and what AWS asks for them."""
     try:
-        return _desk(account).source.bill()
+        return _open_account(account).source.bill()
     except TrainwatchError:
         return ApiBill()
 
 
-def snapshot(account: Account, name: str, urgency: int = 0) -> Snapshot:
+def snapshot(account: AccountChoice, name: str, urgency: int = 0) -> Snapshot:
     """What is known of a job right now; a name that no training job can have never reaches AWS."""
     if error := _no_name(name):
         return Snapshot(error=error)
     try:
-        found = _desk(account).watch.snapshot(name, urgency)
+        found = _open_account(account).watch.snapshot(name, urgency)
     except TrainwatchError as error:
         return Snapshot(error=error)
     if found.report is None:
@@ -217,21 +217,21 @@ def snapshot(account: Account, name: str, urgency: int = 0) -> Snapshot:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _kept_rows(account: Account, muted: tuple[Mute, ...]) -> dict[str, Any]:
+def _reviewed_rows(account: AccountChoice, muted: tuple[Mute, ...]) -> dict[str, Any]:
     return {}
 
 
-def kept_rows(account: Account) -> dict[str, Any]:
+def reviewed_rows(account: AccountChoice) -> dict[str, Any]:
     """Name of a job -> what the list of jobs keeps of its review, for all sessions; to be added to."""
-    return _kept_rows(account, mutes()[0])
+    return _reviewed_rows(account, mutes()[0])
 
 
-def lines(account: Account, name: str, ask: LogAsk) -> LogSnapshot:
+def lines(account: AccountChoice, name: str, ask: LogRequest) -> LogSnapshot:
     """What is known of a stretch of a job's log right now."""
     if error := _no_name(name):
         return LogSnapshot(error=error)
     try:
-        return _desk(account).logs.lines(name, ask)
+        return _open_account(account).logs.lines(name, ask)
     except TrainwatchError as error:
         return LogSnapshot(error=error)
 
@@ -246,47 +246,47 @@ def _no_name(name: str) -> TrainwatchError | None:
 
 
 @st.cache_data(ttl="60s", max_entries=1, show_spinner=False)
-def kept_pairs() -> tuple[Pair, ...]:
+def measured_pairs() -> tuple[Pair, ...]:
     """The pairs of predicted and measured that ``compare`` kept for this user."""
     store = user_pairs()
     return () if store is None else store.all()
 
 
-def place(account: Account) -> Origin:
+def origin(account: AccountChoice) -> Origin:
     """Where the figures come from, as far as it is known."""
     try:
-        source = _desk(account).source
+        source = _open_account(account).source
         if source.gives == "runs":
             return Origin(archive=source.label)
         if (clients := source.clients) is None:
             return Origin()
         endpoint = str(clients.endpoint())
     except TrainwatchError:
-        return Origin(region=account.region or known_places(account.profile).region)
+        return Origin(region=account.region or local_profiles(account.profile).region)
     return Origin(clients.region, clients.account_label(), None if "amazonaws.com" in endpoint else endpoint)
 
 
 @st.cache_data(ttl="10m", max_entries=16, show_spinner=False)
-def _asked_number(account: Account) -> str | None:
+def _account_number(account: AccountChoice) -> str | None:
     try:
-        clients = _desk(account).source.clients
+        clients = _open_account(account).source.clients
     except TrainwatchError:
         return None
     return None if clients is None else clients.account_number()
 
 
-def signed_in_to(account: Account) -> str | None:
+def signed_in_to(account: AccountChoice) -> str | None:
     """The number of the account whose jobs are looked at; asked of AWS where nothing told it yet. None where nobody says."""
-    return place(account).account_number or _asked_number(account)
+    return origin(account).account_number or _account_number(account)
 
 
 def forget() -> None:
     """Starts anew at the next question: new credentials are read, and the list is fetched again."""
     _listing.clear()
     _glances.clear()
-    _kept_rows.clear()
-    _asked_number.clear()
-    _desk.clear()
+    _reviewed_rows.clear()
+    _account_number.clear()
+    _open_account.clear()
     across.clear()
 
 
@@ -336,7 +336,7 @@ of_report = _of_report("of a report", 128)
 #: For all rows of a job in another order: they are large, and a running job has new ones at each look.
 ordered_of = _of_report("in order", 8)
 #: For small values of which a report has many: what each threshold says of it.
-said_of = _of_report("of a threshold", 4096)
+detail_of = _of_report("of a threshold", 4096)
 of_comparison = _of_reports("of a comparison", 8)
 # What is read of a report holds its steps; what is made of two is small.
 _of_one, _of_two = _of_reports("of one of several", 16), _of_reports("of a pair", 128)
@@ -381,7 +381,7 @@ def _mutes(path: str, *stamp: int) -> tuple[tuple[Mute, ...], TrainwatchError | 
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class AccountChoice:
     """Where jobs are looked for; None means what boto3 finds by itself."""
 
     region: str | None = None
@@ -407,7 +407,7 @@ def members() -> tuple[Member, ...]:
 
 
 @st.cache_data(ttl="1m", show_spinner=False)
-def known_places(profile: str | None = None) -> profiles.LocalProfiles:
+def local_profiles(profile: str | None = None) -> profiles.LocalProfiles:
     """The profiles and regions that may be chosen, and those that hold by themselves; asks this machine alone."""
     known = profiles.local_profiles()
     if profile is None or profile not in known.profiles:
@@ -415,9 +415,9 @@ def known_places(profile: str | None = None) -> profiles.LocalProfiles:
     return profiles.local_profiles(profile)
 
 
-def account_of(region: str | None, profile: str | None) -> Account:
+def account_of(region: str | None, profile: str | None) -> AccountChoice:
     """The account behind a choice; what holds by itself is the same account as where nothing is chosen."""
-    known = known_places()
+    known = local_profiles()
     if region == known.region and profile in (None, known.profile):
         region = None
-    return Account(region, None if profile == known.profile else profile)
+    return AccountChoice(region, None if profile == known.profile else profile)

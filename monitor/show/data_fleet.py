@@ -24,10 +24,10 @@ from monitor.aws.calls import begin
 from monitor.errors import TrainwatchError
 from monitor.faults import fault
 from monitor.fetch.source import JobQuery
-from monitor.fleet.window import Window
+from monitor.fleet.window import DateWindow
 from monitor.model import JobSummary
-from monitor.review.archiving import STATES, Archiver, Asked
-from monitor.review.fleet_facts import FleetDatabase, FleetFacts, FleetTables, kept_facts
+from monitor.review.archiving import STATES, Archiver, ArchiveRequest
+from monitor.review.fleet_facts import FleetDatabase, FleetFacts, FleetTables, fact_store
 from monitor.show import data
 
 #: An archive changes at night: a look at its list is enough, now and then.
@@ -38,7 +38,7 @@ _SHOWN_EVERY_S, _MADE_EVERY_S = 0.5, 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class FleetProgress:
     """How far the facts of the archive are read."""
 
     archive: str
@@ -56,24 +56,24 @@ class State:
 class Fleet:
     """The facts of one archive, for all visitors. A look is one thread's; whoever asks gets what is there."""
 
-    def __init__(self, store: Store, facts: FactStore, sample: data.Account | None) -> None:
+    def __init__(self, store: Store, facts: FactStore, sample: data.AccountChoice | None) -> None:
         self._store, self.facts, self._sample = store, facts, sample
         self._lock = threading.Lock()
-        self._database = FleetDatabase.kept(facts, settings.read())
+        self._database = FleetDatabase.opened(facts, settings.read())
         # What was read before a restart is shown at once; what is new is looked for after that.
-        self._state = State(store.label, generation=0 if self._database is None else 1)
+        self._state = FleetProgress(store.label, generation=0 if self._database is None else 1)
         self._waits = self._database is not None
         self._under_way: Future[None] | None = None
         self._made: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 
-    def state(self) -> State:
+    def state(self) -> FleetProgress:
         """As it is; starts a look where the last one is some minutes ago, and the first view need not wait beside it."""
         with self._lock:
             running = self._under_way is not None and not self._under_way.done()
             if not running and time.monotonic() - self._state.looked_at > _FRESH_S:
                 self._state = replace(self._state, progress="Looking for new jobs in the archive", error=None)
                 if not self._waits:
-                    self._under_way = begin(self._look)
+                    self._under_way = begin(self._refresh)
             return self._state
 
     def drawn(self) -> None:
@@ -101,7 +101,7 @@ class Fleet:
                 self._database = FleetDatabase.of(self.facts, settings.read())
             return self._database
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         error: TrainwatchError | None = None
         try:
             if self._sample is not None:
@@ -114,7 +114,7 @@ class Fleet:
         with self._lock:
             self._state = replace(self._state, progress="", error=error, looked_at=time.monotonic())
 
-    def _archive_the_sample(self, account: data.Account) -> None:
+    def _archive_the_sample(self, account: data.AccountChoice) -> None:
         """The demo's jobs into the demo's own archive, which is gone with it; what is there by then is shown."""
         source, known = data.connect(account), settings.read()
         # The small ones first: so there is something to show sooner.
@@ -127,7 +127,7 @@ class Fleet:
 
         # What another page has read of them need not be read again.
         archiver = Archiver(self._store, known, user_cache(known.cache_bytes))
-        asked = [Asked.of(source, job) for job in jobs]
+        asked = [ArchiveRequest.of(source, job) for job in jobs]
         under_way = begin(archiver.archive_all, asked, lambda: datetime.now(UTC), said)
         shown = 0
         while not under_way.done():
@@ -135,7 +135,7 @@ class Fleet:
             if len(ready) > shown:
                 shown = len(ready)
                 self._read(progress)
-            self._say(progress)
+            self._show_progress(progress)
             time.sleep(_SHOWN_EVERY_S)
         under_way.result()
 
@@ -145,7 +145,7 @@ class Fleet:
 
         def said(text: str) -> None:
             nonlocal made_at
-            self._say(progress or text)
+            self._show_progress(progress or text)
             if time.monotonic() - made_at > _MADE_EVERY_S:
                 self._show(None, 0)
                 made_at = time.monotonic()
@@ -161,7 +161,7 @@ class Fleet:
             self._database = made
             self._state = replace(self._state, jobs=jobs, unread=unread, generation=self._state.generation + 1)
 
-    def _say(self, progress: str) -> None:
+    def _show_progress(self, progress: str) -> None:
         with self._lock:
             self._state = replace(self._state, progress=progress)
 
@@ -173,7 +173,7 @@ def _node_seconds(job: JobSummary) -> float:
     return ran_s * (job.instance_count or 1)
 
 
-def fleet(account: data.Account) -> Fleet:
+def fleet(account: data.AccountChoice) -> Fleet:
     """The archive that the dashboard shows, else the user's own. Errors of ``monitor.errors`` where it cannot be named."""
     shown = os.environ.get(settings.ARCHIVE_SHOWN)
     root = shown or settings.archive_root(settings.read())
@@ -182,19 +182,19 @@ def fleet(account: data.Account) -> Fleet:
 
 
 @cache
-def _fleet(root: str, region: str | None, profile: str | None, sample: data.Account | None) -> Fleet:
+def _fleet(root: str, region: str | None, profile: str | None, sample: data.AccountChoice | None) -> Fleet:
     store = store_of(root, region, profile)
-    kept = kept_facts(store.label)
+    kept = fact_store(store.label)
     # Without a cache they live as long as the process; the system clears its own folder.
     return Fleet(store, kept or FactStore(Path(tempfile.mkdtemp(prefix="trainwatch-fleet-"))), sample)
 
 
-def tables(found: Fleet, window: Window, by: str) -> FleetTables:
+def tables(found: Fleet, window: DateWindow, by: str) -> FleetTables:
     """The sums of a window."""
     made: FleetTables = found.made(("tables", window, by), lambda: found.database().tables(window, by))
     return made
 
 
-def jobs(found: Fleet, window: Window, by: str, owner: str | None, uses: tuple[str, ...]) -> Any:
+def jobs(found: Fleet, window: DateWindow, by: str, owner: str | None, uses: tuple[str, ...]) -> Any:
     """The jobs behind a part of the bar."""
     return found.made(("jobs", window, by, owner, uses), lambda: found.database().jobs(window, by, owner, uses))

@@ -1,4 +1,4 @@
-"""How does a chart get onto a page? Built once per report, described for those who cannot see it, steady while a viewer zooms,
+"""How a chart gets onto a page. Built once per report, described for those who cannot see it, steady while a viewer zooms,
 and with its figures as a CSV file."""
 
 from __future__ import annotations
@@ -44,13 +44,15 @@ def file_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name).strip("-.")[:150] + ".csv"
 
 
-def draw(report: Report, chart: Callable[[], Any], key: str, title: str, said: str, also: str = "") -> None:
+def draw(report: Report, chart: Callable[[], Any], key: str, title: str, sentence: str, also: str = "") -> None:
     """Draws a chart so that a refresh changes its data alone: what the viewer chose stays.
 
     ``also`` is what the chart is made of beside the report.
     """
     specification, frames = data.of_report(report, f"{key} {also}", lambda: elements.live(chart()))
-    st.vega_lite_chart(_by_the_clock(specification) | {"datasets": frames}, key=key, alt=alt_of(report, title, said))
+    st.vega_lite_chart(
+        _by_the_clock(specification) | {"datasets": frames}, key=key, alt=alt_of(report, title, sentence)
+    )
 
 
 def draw_frames(
@@ -80,18 +82,18 @@ def _by_the_clock(specification: dict[str, Any]) -> dict[str, Any]:
     return own
 
 
-def alt_of(report: Report, title: str, said: str) -> str:
+def alt_of(report: Report, title: str, sentence: str) -> str:
     """A chart's name for who cannot see it: what it shows, as far as that stays.
 
     The browser draws a chart anew when its name changes, so a running job's names no figures; the text beside it does.
     """
-    return f"{title}; the figures are in the text above it" if report.job.is_running else f"{title}: {said}"
+    return f"{title}; the figures are in the text above it" if report.job.is_running else f"{title}: {sentence}"
 
 
-def head(said: str, about: str, csv: Callable[[], pd.DataFrame] | None = None, name: str = "") -> None:
+def head(sentence: str, about: str, csv: Callable[[], pd.DataFrame] | None = None, name: str = "") -> None:
     """Above a chart: what it shows, in a sentence; what is drawn, in which unit, of what; and the data to take along."""
     with st.container(horizontal=True, vertical_alignment="top", wrap=False):
-        st.markdown(f"**{plain(said)}**", width="stretch")
+        st.markdown(f"**{plain(sentence)}**", width="stretch")
         if csv is not None:
             csv_button(csv, name, f"csv-{name}")
     st.caption(plain(about))

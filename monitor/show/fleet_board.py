@@ -19,7 +19,7 @@ from monitor.diagnose.headline import status_word
 from monitor.fleet import window as windows
 from monitor.fleet.facts import DEFINITIONS, USES, WASTE, Use
 from monitor.fleet.sections import amount, cause_words, hours
-from monitor.fleet.window import Window
+from monitor.fleet.window import DateWindow
 from monitor.installed import PROGRAM
 from monitor.model.job import account_of, region_of
 from monitor.review.fleet_facts import MOST_JOBS, FleetTables
@@ -44,7 +44,7 @@ _MISSING = {"usd": "unpriced_instance_hours", "gpu_hours": "uncounted_instance_h
 _AROUND_PX = 150
 
 
-def show_state(state: data_fleet.State) -> None:
+def show_state(state: data_fleet.FleetProgress) -> None:
     """What is under way or in the way; of an archive that is empty, how it is filled."""
     if state.error is not None:
         show_error(state.error, "fleet", "Reading the archive")
@@ -65,7 +65,7 @@ def show_state(state: data_fleet.State) -> None:
         )
 
 
-def show_choice() -> tuple[Window, str]:
+def show_choice() -> tuple[DateWindow, str]:
     """Which time, by what; what is chosen stands in the address."""
     time, by = address.value("time"), address.value("by")
     time, by = time if time in _TIMES else _FIRST_TIME, by if by in BY else BY[0]
@@ -77,7 +77,7 @@ def show_choice() -> tuple[Window, str]:
     return windows.since(timedelta(days=_DAYS[time]), datetime.now(UTC)), by
 
 
-def show_fleet(found: data_fleet.Fleet, window: Window, by: str) -> None:
+def show_fleet(found: data_fleet.Fleet, window: DateWindow, by: str) -> None:
     tables = data_fleet.tables(found, window, by)
     if not tables.jobs:
         st.info(f"No archived job ran in {window.name}. Choose a longer time.", icon=":material/info:")
@@ -255,7 +255,7 @@ def _show_causes(tables: FleetTables, by: str, unit: str) -> None:
     )
 
 
-def _show_jobs(found: data_fleet.Fleet, window: Window, by: str, tables: FleetTables, unit: str) -> None:
+def _show_jobs(found: data_fleet.Fleet, window: DateWindow, by: str, tables: FleetTables, unit: str) -> None:
     owners = _ranked(tables, unit)
     owner, use = address.value("owner"), address.value("use")
     owner = owner if owner in owners else None

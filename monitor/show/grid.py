@@ -26,7 +26,7 @@ _HTML = (
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class GridColumn:
     """One column; ``width`` as CSS has it. It is left out where the table is narrower than ``room_px``."""
 
     name: str
@@ -38,7 +38,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class GridRow:
     """One row: a text a column, for a badge ``(word, color)``, for a course ``(text, address of a picture)``; a number may be
     ``(text, what it says to who points at it)``.
 
@@ -55,7 +55,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class GridState:
     """What the browser has told of a table; nothing before it is there."""
 
     seen: tuple[str, ...] = ()
@@ -71,16 +71,16 @@ def _component() -> Callable[..., Any]:
     return st.components.v2.component("trainwatch_grid", html=_HTML, css=css, js=js)
 
 
-def looked(key: str) -> Looked:
+def grid_state(key: str) -> GridState:
     """What is known of the table of that key."""
     state = st.session_state.get(key) or {}
-    return Looked(tuple(state.get("seen") or ()), tuple(state.get("chosen") or ()), state.get("used") or "")
+    return GridState(tuple(state.get("seen") or ()), tuple(state.get("chosen") or ()), state.get("used") or "")
 
 
 def show_grid(
     key: str,
-    columns: Sequence[Column],
-    rows: Sequence[Row],
+    columns: Sequence[GridColumn],
+    rows: Sequence[GridRow],
     *,
     alt: str,
     height_px: int,
@@ -90,7 +90,7 @@ def show_grid(
     about: str = "",
     sorts: Callable[[str], None] | None = None,
     sorted_by: Sorted | None = None,
-    looked_at: str | None = None,
+    current: str | None = None,
     ends_in_view: bool = False,
     tight: bool = False,
 ) -> None:
@@ -98,7 +98,7 @@ def show_grid(
 
     ``opened`` gets the key of a row that is clicked, or on which Enter is pressed; ``sorts`` the name of a column whose
     head is clicked. ``several``: rows can be chosen, ``tells``: those in view are told, and that somebody moves
-    in the table (while it was ``about`` this); all found in ``looked``.
+    in the table (while it was ``about`` this); all found in ``grid_state``.
     ``ends_in_view`` scrolls to the last row, and stays there while rows come unless the reader scrolls up.
     """
 
@@ -119,12 +119,12 @@ def show_grid(
             "alt": alt,
             "height_px": height_px,
             "several": several,
-            "chosen": list(looked(key).chosen),
+            "chosen": list(grid_state(key).chosen),
             "tells": tells,
             "about": about,
             "sorts": sorts is not None,
             "sorted": sorted_by,
-            "looked_at": looked_at,
+            "looked_at": current,
             "ends_in_view": ends_in_view,
             "tight": tight,
         },

@@ -1,4 +1,4 @@
-"""Which job? The input for it on all pages about one job: its name, a part of it, or one of the newest.
+"""The choice of a job. The input for it on all pages about one job: its name, a part of it, or one of the newest.
 
 For a name that no job has: the jobs whose names contain it, a click away.
 """
@@ -21,7 +21,7 @@ NEWEST = 12
 
 
 def choose_job(
-    account: data.Account,
+    account: data.AccountChoice,
     key: str,
     chosen: str | None,
     choose: Callable[[str | None], None],
@@ -51,7 +51,7 @@ def choose_job(
     )
 
 
-def show_newest(account: data.Account, key: str, choose: Callable[[str], None]) -> None:
+def show_newest(account: data.AccountChoice, key: str, choose: Callable[[str], None]) -> None:
     """The newest jobs, to take one with a click; where none can be listed, why."""
     listing = data.jobs(account)
     if listing.error:
@@ -64,9 +64,9 @@ def show_newest(account: data.Account, key: str, choose: Callable[[str], None]) 
         st.pills("Newest jobs", names, key=key, on_change=calm("Choosing a job", lambda: choose(st.session_state[key])))
 
 
-def no_jobs(account: data.Account) -> None:
+def no_jobs(account: data.AccountChoice) -> None:
     """What an account, region or archive without any job says."""
-    place = data.place(account)
+    place = data.origin(account)
     if place.archive:
         st.info(f"Archive some with `{PROGRAM} archive`.", title="No jobs in this archive", icon=":material/inbox:")
         return
@@ -89,7 +89,7 @@ _MOST = 5
 
 
 def show_alike(
-    account: data.Account,
+    account: data.AccountChoice,
     name: str,
     error: TrainwatchError | None,
     page: str,

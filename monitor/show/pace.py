@@ -1,4 +1,4 @@
-"""How often does the live part of a page look again? Quick while something is under way, calm later, never when done.
+"""How often the live part of a page is drawn again. Quick while something is under way, calm later, never when done.
 
 A fragment's interval can only be set by a full run, so a fragment that wants another one asks for a full run once: before it
 draws, as far as it knows. What appears is then drawn by the full run alone, and a click on it meets no second run that would

@@ -22,43 +22,43 @@ from monitor.show.trouble import calm, log_the_rest, plain, show_failed_callback
 _LEFT_OUT = "profile-left-out"
 
 
-def chosen() -> data.Account:
+def chosen() -> data.AccountChoice:
     """The account that the address names; nobody else's choice changes it."""
     member = address.value("member")
     if member is not None and data.members():
-        return data.Account(address.value("region"), None, member)
+        return data.AccountChoice(address.value("region"), None, member)
     if member is not None:
         st.session_state[_LEFT_OUT] = f"account **{plain(member)}**"
         address.keep("member", None)
     profile = address.value("profile")
     if visitor.is_one_profile():
         # A word in an address must not reach other accounts with the keys of whoever started this.
-        if profile is not None and profile != data.known_places().profile:
+        if profile is not None and profile != data.local_profiles().profile:
             st.session_state[_LEFT_OUT] = f"profile **{plain(profile)}**"
         address.keep("profile", None)
         return data.account_of(address.value("region"), None)
-    if profile and address.value("account") and profile not in data.known_places().profiles:
+    if profile and address.value("account") and profile not in data.local_profiles().profiles:
         # A profile is a name on the machine of whoever made the link: the account's number tells whether it is the same.
         address.keep("profile", None)
         profile = None
     return data.account_of(address.value("region"), profile)
 
 
-def complete(account: data.Account) -> None:
+def complete(account: data.AccountChoice) -> None:
     """Writes into the address which account is looked at, as far as that is known."""
-    place = data.place(account)
+    place = data.origin(account)
     address.complete(region=place.region, account=place.account_number)
 
 
-def show_other(account: data.Account, page: st.Page) -> bool:
+def show_other(account: data.AccountChoice, page: st.Page) -> bool:
     """Whether the link is of another account than that of the credentials in use; says so, with the ways out."""
     named = address.value("account")
-    if named is None or data.place(account).archive:
+    if named is None or data.origin(account).archive:
         return False
     own = data.signed_in_to(account)
     if own is None or own == named:
         return False
-    known = {} if visitor.is_one_profile() else data.known_places().accounts
+    known = {} if visitor.is_one_profile() else data.local_profiles().accounts
     profiles = [name for name, number in known.items() if number == named]
     members = [member.name for member in data.members() if member.number == named]
     said = f"This link is for account {named}; you are signed in to {own}."
@@ -100,17 +100,17 @@ def show_left_out() -> None:
         )
 
 
-def show_choice(account: data.Account) -> None:
+def show_choice(account: data.AccountChoice) -> None:
     """The sidebar: account and clock, or the archive that is shown instead of an account."""
     with st.sidebar:
-        place = data.place(account)
+        place = data.origin(account)
         if place.archive:
             st.markdown("**Archive**")
             st.code(place.archive, language=None, wrap_lines=True)
             st.caption("These jobs were archived; no AWS account is asked. It was chosen with `--archive` at startup.")
             address.show_choice()
             return
-        found = data.known_places()
+        found = data.local_profiles()
         if members := data.members():
             _choice(
                 "member",
@@ -124,7 +124,7 @@ def show_choice(account: data.Account) -> None:
             found = replace(found, regions=regions, region=next(iter(regions), None))
         elif not visitor.is_one_profile():
             profile = address.value("profile")
-            by_itself, found = found, data.known_places(profile)
+            by_itself, found = found, data.local_profiles(profile)
             _choice(
                 "profile",
                 "AWS profile",
@@ -215,7 +215,7 @@ _MARK = str(Path(__file__).with_name("mark.svg"))
 class Visit:
     """Who looks: the account they look at, and the time zone that they read."""
 
-    account: data.Account
+    account: data.AccountChoice
     zone: tzinfo
 
 
@@ -287,18 +287,18 @@ def show_link(page: str, label: str, to: dict[str, str], help: str | None = None
     st.page_link(page, label=label, icon=f":material/{_PAGES[page][1]}:", query_params=to, help=help)
 
 
-def _title(title: str, account: data.Account | None) -> None:
+def _title(title: str, account: data.AccountChoice | None) -> None:
     """The page's title, and whose jobs it shows; None for those of all accounts."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.title(_heading(title), anchor=False, width="stretch")
         if account is None:
             st.caption(":material/hub: accounts of the settings file", width="content")
         else:
-            _show_place(account)
+            _show_origin(account)
 
 
-def _show_place(account: data.Account) -> None:
-    place = data.place(account)
+def _show_origin(account: data.AccountChoice) -> None:
+    place = data.origin(account)
     parts = (place.region or "no region", account.member or account.profile, place.account_number, place.endpoint)
     where = f":material/cloud: {' · '.join(plain(part) for part in parts if part)}"
     if place.archive:

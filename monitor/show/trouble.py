@@ -1,4 +1,4 @@
-"""How is text from others shown, how prominently a verdict, and how an error? Nothing in a text becomes markup, a link, an image
+"""How text from others is shown, how prominently a verdict, and how an error. Nothing in a text becomes markup, a link, an image
 or an icon; of an error its cause, its remedy and a way to try again, in the place of the answer.
 
 Colors are names of the theme's palette, set for light and dark in ``.streamlit/config.toml``; word and icon say the
@@ -165,7 +165,7 @@ def show_gaps(report: Report) -> None:
         if f"{gap.what}-unavailable" in said or gap.action:
             continue
         icon = ":material/bug_report:" if gap.what == "program" else ":material/visibility_off:"
-        st.caption(f"{icon} {advice(gap.said)}")
+        st.caption(f"{icon} {advice(gap.sentence)}")
 
 
 Given = ParamSpec("Given")

@@ -1,4 +1,4 @@
-"""What may somebody do who opens this dashboard? Its owner sits at the machine that runs it; a visitor only reads, and sees
+"""What somebody may do who opens this dashboard. Its owner sits at the machine that runs it; a visitor only reads, and sees
 what one profile of that machine may see.
 """
 

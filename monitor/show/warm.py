@@ -1,4 +1,4 @@
-"""How does the first page appear quickly? Streamlit, which imports what pages need before anybody asks for one.
+"""How the first page appears quickly. Streamlit, which imports what pages need before anybody asks for one.
 
 ``python -m monitor.show.warm run app.py …`` is ``streamlit run app.py …`` with the imports begun at the start.
 """

@@ -15,7 +15,7 @@ import boto3
 from moto.sagemaker.models import sagemaker_backends
 
 from monitor.fleet.window import monday_of, week
-from monitor.review.nightly import NightlyFolder, State
+from monitor.review.nightly import NightlyFolder, NightlyState
 from tests.accounts.conftest import NUMBERS, Cloud
 from tests.alert.receiver import receiving
 
@@ -69,7 +69,7 @@ def test_the_lines_for_cron_archive_report_and_say_each_thing_once(
     state = Path(os.environ["XDG_STATE_HOME"], "trainwatch")
     state.mkdir(parents=True)
     # As if the week before the last one had been reported: the last one is due on any day.
-    NightlyFolder(state, ARCHIVE).keep(State(reported_until=monday - timedelta(days=7)))
+    NightlyFolder(state, ARCHIVE).keep(NightlyState(reported_until=monday - timedelta(days=7)))
     try:
         with receiving() as receiver:
             (tmp_path / "slack").write_text(receiver.url, encoding="utf-8")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from monitor.demo.account import Account, start
+from monitor.demo.account import DemoAccount, start
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="package")
-def account() -> Iterator[Account]:
+def account() -> Iterator[DemoAccount]:
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith("AWS_")]:
             patch.delenv(name)
@@ -36,13 +36,13 @@ def account() -> Iterator[Account]:
 
 
 @pytest.fixture(scope="package")
-def desk(account: Account) -> Any:
-    from monitor.agents.desk import Desk
+def desk(account: DemoAccount) -> Any:
+    from monitor.agents.account_session import AccountSession
     from monitor.aws.clients import Clients
     from monitor.fetch.account import AwsSource
     from monitor.settings import read
 
-    return Desk(lambda: AwsSource(Clients()), read())
+    return AccountSession(lambda: AwsSource(Clients()), read())
 
 
 class Agent:

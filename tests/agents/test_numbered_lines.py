@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from monitor.agents.desk import Desk
+from monitor.agents.account_session import AccountSession
 from monitor.agents.evidence import evidence
-from monitor.agents.quoting import Answer
+from monitor.agents.quoting import ToolAnswer
 from monitor.cli.main import main
 from monitor.errors import BadCall
 
@@ -22,7 +22,7 @@ ENDS = [
     "    work()",
     "RuntimeError: CUDA out of memory. Tried to allocate 20.00 GiB",
 ]
-Ask = Callable[..., Answer]
+Ask = Callable[..., ToolAnswer]
 
 
 @pytest.fixture
@@ -35,9 +35,9 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ask(folder: Path) -> Ask:
-    desk = Desk(pytest.fail, files=[str(folder)])
+    desk = AccountSession(pytest.fail, files=[str(folder)])
 
-    def asked(job: str, **given: Any) -> Answer:
+    def asked(job: str, **given: Any) -> ToolAnswer:
         wanted = {"finding": "", "find": "", "node": "", "at": "", "limit": 10, "cursor": ""} | given
         return evidence(desk, job, *wanted.values(), lambda text: None, lambda: False)
 

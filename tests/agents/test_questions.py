@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from monitor.cli.grammar import parser
-from monitor.demo.account import Account
+from monitor.demo.account import DemoAccount
 from tests.agents.conftest import Agent
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed (requirements-mcp.txt)")
@@ -23,7 +23,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "agents.md").read_text(en
 QUESTIONS = re.findall(r"^\| ([^|]+\?|Tell[^|]+) \| `(\w+\(.*\))` \| ([^|]+) \| ([\d,]+) \|$", PAGE, re.MULTILINE)
 
 
-def call_of(written: str, account: Account) -> tuple[str, dict[str, Any]]:
+def call_of(written: str, account: DemoAccount) -> tuple[str, dict[str, Any]]:
     """(tool, arguments), with the names of this account's jobs."""
     names = {name.rsplit("-", 7)[0]: name for name in reversed([job.name for job in account.jobs])}
     names["OLD"] = account.jobs[-1].name
@@ -47,7 +47,7 @@ def test_there_are_twenty_questions_to_all_six_tools() -> None:
 
 @pytest.mark.parametrize(("question", "call", "answer", "size"), QUESTIONS, ids=lambda each: each[:40])
 def test_a_question_is_answered_in_one_call_and_few_tokens(
-    agent: Agent, account: Account, question: str, call: str, answer: str, size: str
+    agent: Agent, account: DemoAccount, question: str, call: str, answer: str, size: str
 ) -> None:
     tool, arguments = call_of(call, account)
     text = agent.text(tool, **arguments)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.agents.quoting import CLOSE, OPEN, Answer, Quotes, fitted, quote, tokens
+from monitor.agents.quoting import CLOSE, OPEN, Quotes, ToolAnswer, fitted, quote, tokens
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,10 @@ def test_a_text_is_about_so_many_tokens(text: str, least: int, most: int) -> Non
 
 @given(st.integers(0, 60), st.integers(20, 400))
 def test_as_many_items_as_fit_are_kept_and_the_rest_is_said(items: int, cap: int) -> None:
-    def make(shown: int) -> Answer:
-        return Answer("\n".join([*(["a line of the answer"] * shown), f"{items - shown} left out"]), {"shown": shown})
+    def make(shown: int) -> ToolAnswer:
+        return ToolAnswer(
+            "\n".join([*(["a line of the answer"] * shown), f"{items - shown} left out"]), {"shown": shown}
+        )
 
     found = fitted(make, items, cap)
     shown = found.data["shown"]

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from monitor.cli.main import main
-from monitor.demo.account import Account
+from monitor.demo.account import DemoAccount
 from tests.agents.conftest import Agent
 from tests.demo.test_serve import free_port
 
@@ -28,13 +28,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def environment(account: Account) -> dict[str, str]:
+def environment(account: DemoAccount) -> dict[str, str]:
     names = ("AWS_", "XDG_", "PATH", "HOME")
     return {name: value for name, value in {**os.environ, **account.environment}.items() if name.startswith(names)}
 
 
 def test_a_host_starts_it_and_talks_over_standard_input_and_output(
-    account: Account, environment: dict[str, str]
+    account: DemoAccount, environment: dict[str, str]
 ) -> None:
     started = StdioServerParameters(command=sys.executable, args=["-m", "monitor", "mcp"], env=environment, cwd=ROOT)
     agent = Agent(started)
@@ -75,7 +75,7 @@ def served(environment: dict[str, str]) -> Iterator[str]:
         assert process.wait(20) in {0, 130}
 
 
-def test_it_is_served_over_http_to_this_machine(account: Account, served: str) -> None:
+def test_it_is_served_over_http_to_this_machine(account: DemoAccount, served: str) -> None:
     found = Agent(served).call("watch", job=account.jobs[1].name, wait_s=0)
     assert found.structured_content["status"] == "InProgress"
     # A page in a browser that names this machine by another name, or comes from another site, gets nothing.

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pandas as pd
 
-from monitor.alert.conditions import Rule
-from monitor.alert.evaluate import Verdict, judge
+from monitor.alert.conditions import AlertRule
+from monitor.alert.evaluate import RuleVerdict, judge
 from monitor.alert.rules import rules_of
 from monitor.model import Cost, Finding, Gap, Report, metrics_frame, steps_frame
 from tests.builders import nodes_of, report
@@ -108,11 +108,11 @@ def job(
     return replace(found, reviewed_at=START + timedelta(minutes=length))
 
 
-def asked(expression: str) -> Rule:
+def asked(expression: str) -> AlertRule:
     return rules_of([expression])[0]
 
 
-def verdict(found: Report, expression: str, after: float | None = None) -> Verdict:
+def verdict(found: Report, expression: str, after: float | None = None) -> RuleVerdict:
     """The verdict as of ``after`` minutes; of a job that is over, an hour after its end."""
     late = after if after is not None else 60 + (found.reviewed_at - START).total_seconds() / 60
     if found.job.is_running and after is None:

@@ -24,7 +24,7 @@ from monitor.alert.delivery import deliver, key_of, undelivered
 from monitor.alert.evaluate import evaluate
 from monitor.alert.ledger import Ledger
 from monitor.alert.message import Message
-from monitor.alert.news import Look, news
+from monitor.alert.news import AlertContext, news
 from monitor.alert.rules import rules_of
 from monitor.alert.sinks.names import sink_of
 from monitor.cli.main import main
@@ -147,7 +147,7 @@ RULE = rules_of(["gpu_utilization < 40 for 5m"])
 def _look(ledger: Ledger, minute: float) -> list[Message]:
     """What is new in a look at a job as of a minute."""
     found = job(minutes({name: levels[: int(minute)] for name, levels in LEVELS.items()}), running=True, length=minute)  # type: ignore[misc]  # fmt: skip
-    look = Look(found, at(minute))
+    look = AlertContext(found, at(minute))
     return [*news(ledger, look, evaluate(found, RULE, at(minute)), {RULE[0].name: (KEY,)})]
 
 

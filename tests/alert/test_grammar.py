@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.alert.conditions import MEASURES, Found, Lasting, Threshold, name_of, number, parse
+from monitor.alert.conditions import MEASURES, FindingCondition, Lasting, Threshold, name_of, number, parse
 from monitor.alert.rules import rules_of
 from monitor.errors import BadCall
 
@@ -61,9 +61,9 @@ def test_spaces_do_not_matter(condition: Threshold) -> None:
         ("cost_usd > $500", Threshold("cost_usd", ">", 500.0)),
         ("cost_usd > 500 USD", Threshold("cost_usd", ">", 500.0)),
         ("loss < 3 for 10 minutes on any", Threshold("loss", "<", 3.0, False, Lasting(10.0, "m"))),
-        ("finding stall", Found("stall")),
-        ("finding critical", Found("critical")),
-        ("finding warning", Found("warning")),
+        ("finding stall", FindingCondition("stall")),
+        ("finding critical", FindingCondition("critical")),
+        ("finding warning", FindingCondition("warning")),
     ],
 )  # fmt: skip
 def test_expressions(text: str, expected: object) -> None:
@@ -208,4 +208,4 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 def test_rules_of_the_command_line_have_different_names() -> None:
     names = [rule.name for rule in rules_of(["loss > 3", "loss > 3.0", "step_time > 1.3x for 20 steps on all"])]
     assert names == ["loss-above-3", "loss-above-3-2", "step_time-above-1.3x-for-20-steps-on-all"]
-    assert name_of(Found("stall")) == "finding-stall"
+    assert name_of(FindingCondition("stall")) == "finding-stall"

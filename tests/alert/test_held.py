@@ -7,11 +7,11 @@ from datetime import timedelta
 import pandas as pd
 
 from monitor.alert.conditions import Threshold, parse
-from monitor.alert.evaluate import Held, held
+from monitor.alert.evaluate import ConditionStretch, stretches_of
 from tests.builders import START, metrics, nodes_of, report
 
 
-def _found(text: str) -> tuple[Held, ...]:
+def _found(text: str) -> tuple[ConditionStretch, ...]:
     names = [node.name for node in nodes_of(3)]
     frame = metrics(names, 60, {"gpu_utilization": 90.0}, spread=0.0)
     low = (frame["node"] == "algo-2") & frame["timestamp"].between(_at(20), _at(39))
@@ -20,7 +20,7 @@ def _found(text: str) -> tuple[Held, ...]:
     when = parse(text)
     assert isinstance(when, Threshold)
     job = report(nodes=nodes_of(3), metric_frame=frame, minutes=60)
-    return held(job, when, job.reviewed_at)
+    return stretches_of(job, when, job.reviewed_at)
 
 
 def _at(minute: float) -> object:
@@ -28,7 +28,7 @@ def _at(minute: float) -> object:
 
 
 def test_a_stretch_has_its_node_and_its_ends() -> None:
-    assert _found("gpu_utilization < 40 for 10m") == (Held("algo-2", _at(20), _at(40)),)  # type: ignore[arg-type]
+    assert _found("gpu_utilization < 40 for 10m") == (ConditionStretch("algo-2", _at(20), _at(40)),)  # type: ignore[arg-type]
 
 
 def test_what_need_not_last_is_found_however_short() -> None:

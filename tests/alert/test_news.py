@@ -10,7 +10,7 @@ import pytest
 from monitor.alert.evaluate import evaluate
 from monitor.alert.ledger import Ledger
 from monitor.alert.message import Message, message_from
-from monitor.alert.news import Look, news
+from monitor.alert.news import AlertContext, news
 from monitor.alert.rules import rules_of
 from monitor.errors import CannotDo
 from monitor.model import Finding, Gap, LogCoverage, Report, StepReading, metrics_frame
@@ -27,7 +27,7 @@ def _as_of(found: Report, minute: float) -> Report:
 
 
 def hear(ledger: Ledger, found: Report, minute: float, *expressions: str, cool_down_s: float = 600) -> list[Message]:
-    look = Look(found, at(minute), "https://watch.example.com", cool_down_s)
+    look = AlertContext(found, at(minute), "https://watch.example.com", cool_down_s)
     return list(news(ledger, look, evaluate(found, rules_of(expressions), at(minute)), {}))
 
 
@@ -196,7 +196,7 @@ def test_a_message_says_what_where_since_when_how_much_and_where_to_look() -> No
     assert (message.since, message.value, message.limit, message.unit) == ("2026-09-25T12:10:00Z", 30.0, 40.0, "%")
     assert message_from(message.document()) == message
     assert message.lines.count("\n") == 2
-    quiet = Look(found, at(40))
+    quiet = AlertContext(found, at(40))
     (without,) = news(Ledger(), quiet, evaluate(found, rules_of([FOR_5]), at(40)), {})
     assert without.link is None
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.alert.conditions import Rule, parse
+from monitor.alert.conditions import AlertRule, parse
 from monitor.alert.rules import add, as_toml, read_rules, remove, rules_in, saved, saved_file
 from monitor.alert.sinks.names import sink_of
 from monitor.errors import BadCall, CannotDo
@@ -34,7 +34,7 @@ notify = ["stdout", "slack:env:HOOK"]
 def test_a_rules_file(tmp_path: Path) -> None:
     (tmp_path / "rules.toml").write_text(GOOD, encoding="utf-8")
     idle, dear = read_rules(tmp_path / "rules.toml")
-    assert idle == Rule("idle", parse("gpu_utilization < 40 for 10m"), "gpu_utilization < 40 for 10m")
+    assert idle == AlertRule("idle", parse("gpu_utilization < 40 for 10m"), "gpu_utilization < 40 for 10m")
     assert (dear.severity, dear.notify) == ("critical", ("stdout", "slack:env:HOOK"))
 
 
@@ -84,7 +84,7 @@ def test_a_file_that_cannot_be_used(tmp_path: Path) -> None:
 _NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=20)
 _RULES = st.lists(
     st.builds(
-        lambda name, when, severity, notify: Rule(name, when, str(when), severity, tuple(notify)),
+        lambda name, when, severity, notify: AlertRule(name, when, str(when), severity, tuple(notify)),
         _NAMES,
         conditions(),
         st.sampled_from(["warning", "critical"]),
@@ -99,7 +99,7 @@ _RULES = st.lists(
 
 @settings(max_examples=50, deadline=None)
 @given(_RULES)
-def test_rules_written_as_toml_are_read_as_the_same(rules: list[Rule]) -> None:
+def test_rules_written_as_toml_are_read_as_the_same(rules: list[AlertRule]) -> None:
     assert rules_in(as_toml(rules), "") == tuple(rules)
 
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.alert import delivery
-from monitor.alert.delivery import Outcome, deliver, key_of
+from monitor.alert.delivery import DeliveryResult, deliver, key_of
 from monitor.alert.ledger import ASIDE_KEPT_S, Ledger
 from monitor.alert.message import Message, id_of
 from monitor.alert.sinks import NotSent, Refused, sender, sns_sink
@@ -42,7 +42,7 @@ def ledger(tmp_path: Path) -> Ledger:
     return Ledger(tmp_path / "ledger")
 
 
-def _delivered(ledger: Ledger, sink: Sink, at: float = 1000.0) -> Outcome:
+def _delivered(ledger: Ledger, sink: Sink, at: float = 1000.0) -> DeliveryResult:
     return deliver(ledger, sink, sleep=lambda seconds: None, clock=lambda: at)
 
 
@@ -56,7 +56,7 @@ def test_one_message_that_is_refused_stops_no_other(receiver: Receiver, ledger: 
     assert [aside.message for aside in outcome.refused] == [message("two")]
     # It was asked once, in its turn, and never again.
     assert [body["title"][10:] for body in receiver.got] == ["one", "two", "three"]
-    assert _delivered(ledger, sink, 9e8) == Outcome(sink)
+    assert _delivered(ledger, sink, 9e8) == DeliveryResult(sink)
     assert len(receiver.got) == 3
 
 

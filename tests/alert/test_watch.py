@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from monitor.alert.delivery import Telling
+from monitor.alert.delivery import RuleSinks
 from monitor.alert.rules import rules_of
-from monitor.cli.alert_watch import Looking, run_watch
+from monitor.cli.alert_watch import JobCheck, run_watch
 from monitor.cli.options import seconds_of
 from monitor.errors import BadCall, NoSuchJob, Unreachable
 from monitor.model import Report
@@ -60,8 +60,8 @@ def _watch(
     arguments = argparse.Namespace(interval="2m", cool_down="10m", format=form, quiet=True, output=output)
     rules = rules_of([FOR_5, "gpu_utilization > 99"])
     clock = _Clock()
-    telling = Telling(rules, sinks, tmp_path / "ledger")
-    verdicts, said = run_watch(arguments, rules, telling, Looking(look), clock.sleep, clock)
+    telling = RuleSinks(rules, sinks, tmp_path / "ledger")
+    verdicts, said = run_watch(arguments, rules, telling, JobCheck(look), clock.sleep, clock)
     return clock.now, verdicts, said
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.analyze.comparison import Change, change, level
+from monitor.analyze.comparison import StepTimeChange, change, level
 from monitor.analyze.journal import journal
 from monitor.analyze.pace import By, StableSteps, stable_steps, unit_of, why_none
 from monitor.model import events_frame, steps_frame
@@ -28,7 +28,7 @@ def noisy(seed: int, count: int, share: float = 0.02, step_s: float = 2.0) -> np
     return times
 
 
-def of(a: Ways, b: Ways) -> Change:
+def of(a: Ways, b: Ways) -> StepTimeChange:
     found = change(a, b)
     assert found is not None
     return found

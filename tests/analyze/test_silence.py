@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from monitor.analyze.checkpoints import cadence, saves
 from monitor.analyze.journal import journal
-from monitor.analyze.silence import FIRST_CHECKPOINT_S, FIRST_OTHER_S, FIRST_STEPS_S, LEAST_S, held_gpus, silence
+from monitor.analyze.silence import FIRST_CHECKPOINT_S, FIRST_OTHER_S, FIRST_STEPS_S, LEAST_S, gpu_pattern, silence
 from monitor.model import Run, events_frame, steps_frame
 from tests.builders import START
 from tests.diagnose.progress_jobs import Pause, Plan, looked_at
@@ -89,12 +89,12 @@ def test_a_silence_is_too_long_after_five_gaps_and_five_minutes(step_s: float, s
 )
 def test_what_the_gpus_do(plan: Plan, pattern: str, changed: bool | None) -> None:
     run = looked_at(plan)
-    held = held_gpus(run.metrics, START + timedelta(minutes=35), END)
+    held = gpu_pattern(run.metrics, START + timedelta(minutes=35), END)
     assert held is not None
     assert held.pattern == pattern
     assert changed is None or held.changed == changed
     assert held.idle_nodes == (("algo-2",) if pattern == "split" else ())
-    assert held_gpus(run.metrics, END - timedelta(minutes=3), END) is None
+    assert gpu_pattern(run.metrics, END - timedelta(minutes=3), END) is None
 
 
 @pytest.mark.parametrize("sides", [(True, True), (True, False), (False, True)])
@@ -138,6 +138,6 @@ def test_that_one_of_many_waiting_nodes_moves_more_by_chance_is_no_work(spread: 
         for at, value in zip(minutes, course, strict=True)
     ]
     frame = pd.DataFrame(rows, columns=["timestamp", "node", "metric", "value_pct"])
-    found = held_gpus(frame, START, START + timedelta(minutes=42))
+    found = gpu_pattern(frame, START, START + timedelta(minutes=42))
     assert found is not None
     assert found.pattern == pattern

@@ -12,7 +12,7 @@ import pytest
 from monitor.analyze.journal import journal
 from monitor.analyze.pace import longest_stable, pace
 from monitor.analyze.phases import buckets, goodput, phases
-from monitor.analyze.training_time import MOST_PIECES, Pieces
+from monitor.analyze.training_time import MOST_PIECES, TimePieces
 from monitor.diagnose.rulebook import Case
 from monitor.model import LogCoverage, Phase, Run, events_frame, metrics_frame, steps_frame
 from tests.analyze.test_journal import NONE, told
@@ -207,7 +207,7 @@ def test_of_very_many_pieces_few_are_told_and_their_sums_are_exact() -> None:
     edges = np.append(0, np.cumsum(rng.integers(1, 5000, 20_000)))
     names = np.array([5, 6, 5, 7, 5, 8], dtype=np.int8)[np.arange(20_000) % 6]
     names[7000] = 9
-    whole = Pieces.of(edges, names)
+    whole = TimePieces.of(edges, names)
     few = whole.few()
     assert len(few.codes) <= MOST_PIECES + 10
     assert (few.edges[0], few.edges[-1]) == (whole.edges[0], whole.edges[-1])

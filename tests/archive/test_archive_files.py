@@ -20,7 +20,7 @@ from pyarrow import parquet
 
 from monitor.archive import reading as manifests
 from monitor.archive.document import report_document
-from monitor.archive.layout import FRAMES, TABLES, place_of
+from monitor.archive.layout import FRAMES, TABLES, location_of
 from monitor.archive.reading import Archive, Manifest
 from monitor.archive.store import FolderStore
 from monitor.archive.writing import write
@@ -252,12 +252,12 @@ def test_one_damaged_byte_of_a_manifest_is_found_or_does_not_matter(place: int, 
 @pytest.mark.parametrize("schema", [2, 99])
 def test_a_newer_archive_is_refused_in_a_sentence_and_not_overwritten(tmp_path: Path, schema: int) -> None:
     write(FolderStore(tmp_path), _report())
-    path = tmp_path / place_of(_report().job).run
+    path = tmp_path / location_of(_report().job).run
     path.write_bytes(path.read_bytes().replace(b'{"schema": 1', b'{"schema": %d' % schema, 1))
     with pytest.raises(NoData, match=rf"has version {schema} .* reads version 1\. Use a newer version"):
         _read(FolderStore(tmp_path))
     with pytest.raises(NoData, match="Use a newer version"):
-        Archive(FolderStore(tmp_path)).at(place_of(_report().job))
+        Archive(FolderStore(tmp_path)).at(location_of(_report().job))
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"null", b'{"schema": 0, "sha256": "", "run": {}}', b"\xff\xfe"])
@@ -342,7 +342,7 @@ def _no_space(_: int) -> None:
 
 def test_what_a_killed_writer_left_is_no_file_of_the_archive_and_goes(tmp_path: Path) -> None:
     store = FolderStore(tmp_path)
-    path = tmp_path / place_of(_report().job).run
+    path = tmp_path / location_of(_report().job).run
     path.parent.mkdir(parents=True)
     old, new = path.parent / ".unfinished-1-a", path.parent / ".unfinished-2-b"
     for left in (old, new):

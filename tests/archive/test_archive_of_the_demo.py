@@ -26,7 +26,7 @@ from monitor.cli.job_lists import ranked
 from monitor.model import Gap, Job, Report
 from monitor.review import Reviewer, Watch
 from monitor.review.archived import ArchiveSource
-from monitor.review.archiving import Archiver, Asked
+from monitor.review.archiving import Archiver, ArchiveRequest
 from monitor.settings import Settings
 from tests.demo_jobs import DEMO_NOW as NOW
 from tests.demo_jobs import reviewed
@@ -101,7 +101,7 @@ def test_running_jobs_are_among_them_and_are_not_final(live: Live) -> None:
 
 def test_a_price_from_the_settings_counts_where_none_was_known(live: Live, tmp_path: Path) -> None:
     store, name = FolderStore(tmp_path), _named(live, "whisper")
-    Archiver(store).archive(Asked(_Priceless(live.store), name), NOW)
+    Archiver(store).archive(ArchiveRequest(_Priceless(live.store), name), NOW)
     kept = ArchiveSource(store).archived(name)
     assert kept.manifest.price is None
     assert [gap.what for gap in kept.run.gaps] == ["price"]
@@ -111,8 +111,10 @@ def test_a_price_from_the_settings_counts_where_none_was_known(live: Live, tmp_p
     assert priced.cost.price_usd_per_instance_hour == 7.09
     assert not [gap for gap in priced.run.gaps if gap.what == "price"]
     # A job whose price was not known is final, and archived again once it is.
-    assert Archiver(store).archive(Asked(_Priceless(live.store), name), NOW).state == "unchanged"
-    again = Archiver(store, Settings(prices={"ml.g5.12xlarge": 7.09})).archive(Asked(_Priceless(live.store), name), NOW)
+    assert Archiver(store).archive(ArchiveRequest(_Priceless(live.store), name), NOW).state == "unchanged"
+    again = Archiver(store, Settings(prices={"ml.g5.12xlarge": 7.09})).archive(
+        ArchiveRequest(_Priceless(live.store), name), NOW
+    )
     assert again.state == "archived"
     assert again.manifest is not None
     assert again.manifest.row["cost_usd"] == pytest.approx(priced.cost.usd)
@@ -121,13 +123,16 @@ def test_a_price_from_the_settings_counts_where_none_was_known(live: Live, tmp_p
 def test_a_bill_that_grew_after_the_end_is_archived_again(live: Live, tmp_path: Path) -> None:
     store, name = FolderStore(tmp_path), _named(live, "whisper")
     source = ArchiveSource(live.store)
-    assert [Archiver(store).archive(Asked(source, name), NOW).state for _ in range(2)] == ["archived", "unchanged"]
+    assert [Archiver(store).archive(ArchiveRequest(source, name), NOW).state for _ in range(2)] == [
+        "archived",
+        "unchanged",
+    ]
 
     class Retained(ArchiveSource):
         def job(self, name: str) -> Job:
             return replace(super().job(name), warm_pool_billable_seconds=900)
 
-    assert Archiver(store).archive(Asked(Retained(live.store), name), NOW).state == "archived"
+    assert Archiver(store).archive(ArchiveRequest(Retained(live.store), name), NOW).state == "archived"
 
 
 class _Priceless(ArchiveSource):
@@ -152,7 +157,9 @@ def test_a_watched_job_of_an_archive_is_read_once_even_if_it_ran(live: Live) -> 
 
 def test_an_archive_can_be_copied_into_another(live: Live, tmp_path: Path) -> None:
     name = _named(live, "gpt2-10b")
-    outcome = Archiver(FolderStore(tmp_path)).archive(Asked(ArchiveSource(live.store), name), NOW + timedelta(days=9))
+    outcome = Archiver(FolderStore(tmp_path)).archive(
+        ArchiveRequest(ArchiveSource(live.store), name), NOW + timedelta(days=9)
+    )
     assert outcome.state == "archived"
     copy, first = (Reviewer(ArchiveSource(store), name).review(NOW) for store in (FolderStore(tmp_path), live.store))
     assert report_document(copy) == report_document(first)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from monitor.archive import reading as manifests
-from monitor.archive.layout import place_of
+from monitor.archive.layout import location_of
 from monitor.archive.reading import Archive
 from monitor.archive.store import FolderStore
 from monitor.cli.main import main
@@ -135,7 +135,7 @@ def test_a_log_of_before_this_was_noted_is_not_overwritten(tmp_path: Path, capsy
     _archive(root, log)
     archive = Archive(FolderStore(root))
     known = archive.find("train")
-    (root / place_of(known.job).run).write_bytes(manifests.to_bytes(replace(known, beginnings={})))
+    (root / location_of(known.job).run).write_bytes(manifests.to_bytes(replace(known, beginnings={})))
     assert _archive(root, log, code=3) == ["failed"]
     assert "holds a log named train already, and nothing tells whether it is this one." in capsys.readouterr().err
 

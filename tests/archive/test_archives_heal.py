@@ -16,7 +16,7 @@ import pytest
 
 from monitor.archive import reading as manifests
 from monitor.archive.document import report_document
-from monitor.archive.layout import FRAMES, TABLES, place_of
+from monitor.archive.layout import FRAMES, TABLES, location_of
 from monitor.archive.reading import Archive, Manifest
 from monitor.archive.store import FolderStore
 from monitor.archive.writing import write
@@ -26,7 +26,7 @@ from monitor.errors import NoData
 from monitor.model import LogCoverage, Price
 from monitor.review import Reviewer, reports
 from monitor.review.archived import ArchiveSource
-from monitor.review.archiving import Archiver, Asked, Outcome
+from monitor.review.archiving import Archiver, ArchiveRequest, ArchivingResult
 from monitor.settings import Settings
 from tests.archive.test_archive_files import MINUTES, _report
 from tests.drawn import drawn
@@ -49,8 +49,8 @@ def _digests(folder: Path) -> dict[str, str]:
     return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.rglob("*.*") if path.is_file()}
 
 
-def _archived(folder: Path, source: OneJob) -> Outcome:
-    return Archiver(FolderStore(folder), SETTINGS).archive(Asked(source, "one"), NOW)
+def _archived(folder: Path, source: OneJob) -> ArchivingResult:
+    return Archiver(FolderStore(folder), SETTINGS).archive(ArchiveRequest(source, "one"), NOW)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_a_damaged_file_is_never_called_unchanged_and_is_written_again(
 
 @pytest.mark.parametrize("harm", HARMS)
 def test_a_damaged_record_is_written_again_and_said(tmp_path: Path, made: Manifest, harm: str) -> None:
-    _harm(tmp_path / place_of(made.job).run, harm)
+    _harm(tmp_path / location_of(made.job).run, harm)
     outcome = _archived(tmp_path, OneJob())
     assert (outcome.state, outcome.healed) == ("archived", ("record",))
     assert _archived(tmp_path, OneJob()).state == "unchanged"
@@ -113,7 +113,7 @@ def test_a_damaged_record_is_written_again_and_said(tmp_path: Path, made: Manife
 def test_what_aws_has_less_of_by_now_takes_the_place_of_nothing(
     tmp_path: Path, made: Manifest, part: str, harm: str
 ) -> None:
-    _harm(tmp_path / (place_of(made.job).run if part == "record" else made.parts[part].path), harm)
+    _harm(tmp_path / (location_of(made.job).run if part == "record" else made.parts[part].path), harm)
     before = _digests(tmp_path)
     outcome = _archived(tmp_path, OneJob(lines=3))
     assert outcome.state == "failed"
@@ -162,13 +162,15 @@ def test_a_copy_of_a_damaged_archive_is_whole(tmp_path: Path) -> None:
     source = FolderStore(tmp_path / "a")
     manifest = write(source, _report())
     _harm(tmp_path / "a" / manifest.parts["findings"].path, "gone")
-    outcome = Archiver(FolderStore(tmp_path / "b")).archive(Asked(ArchiveSource(source), _report().job.name), NOW)
+    outcome = Archiver(FolderStore(tmp_path / "b")).archive(
+        ArchiveRequest(ArchiveSource(source), _report().job.name), NOW
+    )
     assert outcome.state == "archived"
     archive = Archive(FolderStore(tmp_path / "b"))
     assert archive.load(archive.find(_report().job.name)).gaps == ()
     assert archive.find(_report().job.name).gaps == manifest.gaps
     # An archive heals from itself, too.
-    outcome = Archiver(source).archive(Asked(ArchiveSource(source), _report().job.name), NOW)
+    outcome = Archiver(source).archive(ArchiveRequest(ArchiveSource(source), _report().job.name), NOW)
     assert (outcome.state, outcome.healed) == ("archived", ("findings",))
 
 
@@ -257,7 +259,7 @@ def test_a_price_that_is_none_is_not_known(tmp_path: Path, usd: Any) -> None:
         price=Price(usd, "settings file"),
         row={**made.row, "price_usd_per_instance_hour": usd, "cost_usd": 0.0, "recoverable_usd": 0.0},
     )
-    (tmp_path / place_of(made.job).run).write_bytes(manifests.to_bytes(old))
+    (tmp_path / location_of(made.job).run).write_bytes(manifests.to_bytes(old))
     source = ArchiveSource(FolderStore(tmp_path))
     (row,), unread = source.rows()
     assert unread == ()
@@ -300,7 +302,7 @@ def test_jobs_without_a_price_are_counted_apart() -> None:
 
 
 def test_a_later_version_is_still_not_touched(tmp_path: Path, made: Manifest) -> None:
-    path = tmp_path / place_of(made.job).run
+    path = tmp_path / location_of(made.job).run
     path.write_bytes(path.read_bytes().replace(b'{"schema": 1', b'{"schema": 2', 1))
     before = _digests(tmp_path)
     outcome = _archived(tmp_path, OneJob())

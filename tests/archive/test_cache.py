@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.archive.cache import Cache, Key, key_of, reader_version, user_cache
+from monitor.archive.cache import Cache, RunKey, key_of, reader_version, user_cache
 from monitor.model import Gap, Run
 from monitor.settings import CACHE_OFF
 from tests.archive.test_run_files import EMPTY, JOB
@@ -24,7 +24,7 @@ LATER = ENDED + timedelta(hours=1)
 GIB = 1 << 30
 
 
-def _key(number: int = 0) -> Key:
+def _key(number: int = 0) -> RunKey:
     found = key_of(replace(JOB, arn=f"{JOB.arn}-{number}"), ENDPOINT)
     assert found is not None
     return found

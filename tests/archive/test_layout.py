@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.archive.layout import UNKNOWN, job_in, place_of, value_of
+from monitor.archive.layout import UNKNOWN, job_in, location_of, value_of
 from monitor.model import Job
 from tests.archive.test_run_files import JOB, T0
 
@@ -18,7 +18,7 @@ NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=
 
 
 def test_a_job_stands_by_region_month_and_name() -> None:
-    place = place_of(replace(JOB, name="gpt-7"))
+    place = location_of(replace(JOB, name="gpt-7"))
     assert place.folder == "region=eu-west-1/month=2026-03/job=gpt-7"
     assert place.table("steps") == f"steps/{place.folder}/part-{place.id}.parquet"
     assert place.run == f"runs/{place.folder}/run-{place.id}.json"
@@ -26,7 +26,7 @@ def test_a_job_stands_by_region_month_and_name() -> None:
 
 
 def test_what_log_files_do_not_tell_is_no_value() -> None:
-    assert place_of(Job("a.log", source="logs")).folder == f"region={UNKNOWN}/month={UNKNOWN}/job=a.log"
+    assert location_of(Job("a.log", source="logs")).folder == f"region={UNKNOWN}/month={UNKNOWN}/job=a.log"
 
 
 def test_one_name_in_two_accounts_or_at_two_times_is_two_jobs() -> None:
@@ -34,10 +34,10 @@ def test_one_name_in_two_accounts_or_at_two_times_is_two_jobs() -> None:
         replace(JOB, arn=JOB.arn.replace("123456789012", "210987654321")),
         replace(JOB, created=T0 + timedelta(minutes=1)),
     ]
-    places = [place_of(job) for job in (JOB, *others)]
+    places = [location_of(job) for job in (JOB, *others)]
     assert len({place.folder for place in places}) == 1
     assert len({place.run for place in places}) == 3
-    assert place_of(replace(JOB, status="Stopped")) == places[0]
+    assert location_of(replace(JOB, status="Stopped")) == places[0]
 
 
 @given(NAMES)

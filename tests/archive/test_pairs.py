@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.archive.comparison import Pairs, Record, record, record_line, user_pairs
+from monitor.archive.comparison import Pairs, PredictionRecord, record, record_line, user_pairs
 from monitor.model import Pair, PairSide, came_of
 
 AT = datetime(2026, 3, 4, 8, 0, tzinfo=UTC)
@@ -101,9 +101,9 @@ def test_the_record_counts_what_was_decided() -> None:
         pair("a", "e"),
         pair("a", "f", predicted=(-30.0, -5.0, 40.0)),  # too wide to test
     ]
-    assert record(kept) == Record(3, 2, 1)
-    assert record(kept, without=[kept[3]]) == Record(2, 1, 1)
-    assert record([]) == Record(0, 0)
+    assert record(kept) == PredictionRecord(3, 2, 1)
+    assert record(kept, without=[kept[3]]) == PredictionRecord(2, 1, 1)
+    assert record([]) == PredictionRecord(0, 0)
     assert record_line(record(kept)) == "Earlier predictions on your own jobs: 2 of 3 held; 1 more too wide to test."
     assert record_line(record(kept[4:])) == "Earlier predictions on your own jobs: 1 too wide to test."
     assert record_line(record([])) == ""

@@ -18,10 +18,10 @@ import pytest
 
 from benchmarks.hostile.account import NAME
 from monitor import faults
-from monitor.alert.delivery import Telling
+from monitor.alert.delivery import RuleSinks
 from monitor.alert.rules import rules_of
 from monitor.cli import jobs
-from monitor.cli.alert_watch import Looking, run_watch
+from monitor.cli.alert_watch import JobCheck, run_watch
 from monitor.cli.main import main
 from monitor.model import Report
 from monitor.review.reviewer import Reviewer
@@ -161,8 +161,8 @@ def test_a_watch_goes_on_with_its_sinks_and_ends_where_it_has_none(
         with _lost(kind) as stream:
             monkeypatch.setattr(sys, "stdout", stream)
             with outlets():
-                telling = Telling(rules, sinks, tmp_path / "ledger")
-                _, said = run_watch(arguments, rules, telling, Looking(_looks(LEVELS, 30)), clock.sleep, clock)
+                telling = RuleSinks(rules, sinks, tmp_path / "ledger")
+                _, said = run_watch(arguments, rules, telling, JobCheck(_looks(LEVELS, 30)), clock.sleep, clock)
             monkeypatch.undo()
         return clock.now, said
 

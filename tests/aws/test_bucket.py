@@ -10,7 +10,7 @@ from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError, ReadTimeoutError
 from botocore.response import StreamingBody
 
-from monitor.aws.bucket import Bucket
+from monitor.aws.bucket import BucketStore
 from monitor.aws.clients import Clients
 from monitor.aws.errors import CallContext, explained
 from monitor.errors import BadCall, CannotDo, NotAllowed, Unreachable
@@ -37,20 +37,20 @@ class Body:
 def test_a_body_that_breaks_off_is_asked_for_again(breaks: int, tries: int) -> None:
     body = Body(b"steps", breaks)
     scripted = Scripted(get_object=lambda **_: {"Body": body})
-    assert Bucket("s3://fleet/a", scripted).read("runs/x") == b"steps"  # type: ignore[arg-type]
+    assert BucketStore("s3://fleet/a", scripted).read("runs/x") == b"steps"  # type: ignore[arg-type]
     assert scripted.asked == [("get_object", {"Bucket": "fleet", "Key": "a/runs/x"})] * tries
 
 
 def test_a_body_that_never_comes_is_said() -> None:
     scripted = Scripted(get_object=lambda **_: {"Body": Body(b"", 9)})
     with pytest.raises(Unreachable, match="did not answer in time"):
-        Bucket("s3://fleet/a", scripted).read("runs/x")  # type: ignore[arg-type]
+        BucketStore("s3://fleet/a", scripted).read("runs/x")  # type: ignore[arg-type]
 
 
 def test_half_a_body_is_none() -> None:
     halves = iter([StreamingBody(BytesIO(b"st"), 5), StreamingBody(BytesIO(b"steps"), 5)])
     scripted = Scripted(get_object=lambda **_: {"Body": next(halves)})
-    assert Bucket("s3://fleet", scripted).read("runs/x") == b"steps"  # type: ignore[arg-type]
+    assert BucketStore("s3://fleet", scripted).read("runs/x") == b"steps"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -64,14 +64,14 @@ def test_half_a_body_is_none() -> None:
 )
 def test_an_address_is_a_bucket_and_a_prefix(address: str, key: str) -> None:
     scripted = Scripted(put_object=lambda **_: {})
-    Bucket(address, scripted).write("jobs/x", b"")  # type: ignore[arg-type]
+    BucketStore(address, scripted).write("jobs/x", b"")  # type: ignore[arg-type]
     assert scripted.asked[0][1]["Key"] == key
 
 
 @pytest.mark.parametrize("address", ["s3://", "s3://x", "s3://Fleet/a", "s3:///a", "s3://a_b/c"])
 def test_what_is_no_address_is_said(address: str) -> None:
     with pytest.raises(BadCall, match=r"not the address of a bucket. Write it as s3://bucket/prefix"):
-        Bucket(address, Scripted())  # type: ignore[arg-type]
+        BucketStore(address, Scripted())  # type: ignore[arg-type]
 
 
 class _Raw(BytesIO):
@@ -88,10 +88,10 @@ def _no(code: str, status: int = 404) -> AWSResponse:
     return _answer(status, f"<Error><Code>{code}</Code><Message>No.</Message></Error>".encode())
 
 
-def _bucket(*answers: AWSResponse) -> Bucket:
+def _bucket(*answers: AWSResponse) -> BucketStore:
     clients = Clients(REGION)
     answer_with(clients, "s3", answers)
-    return Bucket("s3://fleet/a", clients)
+    return BucketStore("s3://fleet/a", clients)
 
 
 def test_what_is_not_there_is_none_and_no_error() -> None:

@@ -11,9 +11,9 @@ from monitor.charts import elements
 from monitor.charts.colors import CURVE_MARKS, MEMORY_PARTS, NOT_SPLIT, STAGE_WORK
 from monitor.charts.plan import (
     MOST_PIECES,
-    Course,
     CurveMark,
     MemoryBar,
+    ScheduleLanes,
     curve_limit,
     curve_marks,
     curve_points,
@@ -31,7 +31,7 @@ from monitor.charts.plan import (
 )
 
 
-def _course(name: str, stages: int, microbatches: int, length_pct: float = 100.0) -> Course:
+def _course(name: str, stages: int, microbatches: int, length_pct: float = 100.0) -> ScheduleLanes:
     """Each stage does a forward and a backward of each microbatch in turn, without waiting."""
     each = length_pct / (2 * microbatches)
     rows = [
@@ -41,7 +41,7 @@ def _course(name: str, stages: int, microbatches: int, length_pct: float = 100.0
         for place, kind in enumerate(STAGE_WORK)
     ]
     pieces = pd.DataFrame(rows, columns=["stage", "kind", "microbatch", "from_pct", "to_pct"])
-    return Course(name, f"{name}: {length_pct:.0f} %", stages, length_pct, pieces)
+    return ScheduleLanes(name, f"{name}: {length_pct:.0f} %", stages, length_pct, pieces)
 
 
 def test_lanes_stand_in_order_each_schedule_below_its_head() -> None:

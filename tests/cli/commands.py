@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from monitor.cli.main import main
-from monitor.demo.account import Account
+from monitor.demo.account import DemoAccount
 
 SMP = str(Path(__file__).parents[1] / "data" / "formats" / "smp_v1_two_nodes_mpi.log")
 LOGS = f"logs:{SMP}"
@@ -17,7 +17,7 @@ BUCKET = "fleet"
 FINISHED, RUNNING, FAILED = "churn-mlp", "llama2-13b", "llama2-70b"
 
 
-def named(account: Account, base: str) -> str:
+def named(account: DemoAccount, base: str) -> str:
     """The full name of the newest sample job whose name begins so."""
     return next(job.name for job in account.jobs if job.name.startswith(base))
 

@@ -13,7 +13,7 @@ import boto3
 import pytest
 
 from monitor.cli.main import main
-from monitor.demo.account import Account, start
+from monitor.demo.account import DemoAccount, start
 from tests.cli.commands import BUCKET, FAILED, FINISHED, RUNNING, named
 
 
@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="package")
-def account() -> Iterator[Account]:
+def account() -> Iterator[DemoAccount]:
     """The sample jobs, and an empty bucket."""
     with start(datetime.now(UTC)) as running:
         client = boto3.client(
@@ -54,7 +54,7 @@ def _own_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def connected(account: Account, monkeypatch: pytest.MonkeyPatch) -> Account:
+def connected(account: DemoAccount, monkeypatch: pytest.MonkeyPatch) -> DemoAccount:
     """The account that the commands of a test ask; its running jobs have come to this moment."""
     for name, value in account.environment.items():
         if name.startswith(("AWS_", "XDG_CONFIG")):
@@ -64,7 +64,7 @@ def connected(account: Account, monkeypatch: pytest.MonkeyPatch) -> Account:
 
 
 @pytest.fixture(scope="package")
-def told(account: Account, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+def told(account: DemoAccount, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
     """What ``report`` said of each sample job when it was read for the first time, by its name; and the cache after it."""
     out: dict[str, Any] = {}
     folder = tmp_path_factory.mktemp("told")
@@ -82,14 +82,16 @@ def told(account: Account, tmp_path_factory: pytest.TempPathFactory) -> tuple[di
 
 
 @pytest.fixture
-def read_before(told: tuple[dict[str, Any], Path], connected: Account, monkeypatch: pytest.MonkeyPatch) -> Account:
+def read_before(
+    told: tuple[dict[str, Any], Path], connected: DemoAccount, monkeypatch: pytest.MonkeyPatch
+) -> DemoAccount:
     """The account for a user who has looked at each of its jobs: those that are over come from the cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(told[1]))
     return connected
 
 
 @pytest.fixture(scope="package")
-def kept(account: Account, tmp_path_factory: pytest.TempPathFactory) -> str:
+def kept(account: DemoAccount, tmp_path_factory: pytest.TempPathFactory) -> str:
     """An archive of three jobs in a folder."""
     root = str(tmp_path_factory.mktemp("kept") / "archive")
     with pytest.MonkeyPatch.context() as patch:

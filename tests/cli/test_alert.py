@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from monitor.cli.main import main
-from monitor.demo.account import Account
+from monitor.demo.account import DemoAccount
 from tests.cli.commands import SMP
 from tests.cli.commands import named as _name
 
@@ -89,7 +89,7 @@ def test_the_text_names_rule_node_value_and_reason(capsys: pytest.CaptureFixture
     assert "\x1b" not in printed.out
 
 
-def test_jobs_of_the_account(read_before: Account, capsys: pytest.CaptureFixture[str]) -> None:
+def test_jobs_of_the_account(read_before: DemoAccount, capsys: pytest.CaptureFixture[str]) -> None:
     slow = _name(read_before, "llama2-7b-fsdp")
     code, document, _ = _alert(
         capsys, slow, "--when", "step_time > 1.15x for 5m", "--when", "finding slow-node", "--when", "finding critical"
@@ -108,7 +108,7 @@ def test_jobs_of_the_account(read_before: Account, capsys: pytest.CaptureFixture
     assert document["rules"][0]["value"] > 300
 
 
-def test_no_such_job_prints_its_document(read_before: Account, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_such_job_prints_its_document(read_before: DemoAccount, capsys: pytest.CaptureFixture[str]) -> None:
     code, document, said = _alert(capsys, "nobody", "--when", "loss > 3")
     assert (code, document["rules"][0]["state"]) == (3, "no data")
     assert said.startswith("trainwatch: ")
@@ -194,7 +194,7 @@ def test_backtests_of_what_is_not_there(capsys: pytest.CaptureFixture[str]) -> N
     assert "Name one" in capsys.readouterr().err
 
 
-def test_a_backtest_of_the_account(read_before: Account, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_backtest_of_the_account(read_before: DemoAccount, capsys: pytest.CaptureFixture[str]) -> None:
     name = _name(read_before, "llama2-7b-fsdp")
     argv = ("--backtest", name, "--when", "step_time > 1.15x for 5m", "--when", "cost_usd > 50")
     code, document, _ = _alert(capsys, *argv)
@@ -206,7 +206,7 @@ def test_a_backtest_of_the_account(read_before: Account, capsys: pytest.CaptureF
     assert _alert(capsys, *argv)[1] == document
 
 
-def test_a_topic_gets_an_alert_once(read_before: Account, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_topic_gets_an_alert_once(read_before: DemoAccount, capsys: pytest.CaptureFixture[str]) -> None:
     from moto.core import DEFAULT_ACCOUNT_ID
     from moto.sns.models import sns_backends
 
@@ -219,7 +219,7 @@ def test_a_topic_gets_an_alert_once(read_before: Account, capsys: pytest.Capture
     assert "algo-3" in sent[2]
 
 
-def test_a_topic_that_is_not_there_is_told(read_before: Account, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_topic_that_is_not_there_is_told(read_before: DemoAccount, capsys: pytest.CaptureFixture[str]) -> None:
     sink = "sns:arn:aws:sns:us-east-1:123456789012:nobody"
     argv = [_name(read_before, "llama2-7b-fsdp"), "--when", "finding slow-node", "--notify", sink]
     code, _, said = _alert(capsys, *argv)
@@ -228,7 +228,9 @@ def test_a_topic_that_is_not_there_is_told(read_before: Account, capsys: pytest.
     assert said.count("\n") == 1
 
 
-def test_a_watch_of_a_job_that_is_over_ends_at_once(read_before: Account, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_watch_of_a_job_that_is_over_ends_at_once(
+    read_before: DemoAccount, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["alert", _name(read_before, "vit-630m-mics-4"), "--watch", "--when", "cost_usd > 1000"]) == 0
     out = capsys.readouterr().out
     assert "The job has ended: completed" in out
@@ -252,7 +254,7 @@ def test_wrong_calls_of_watch_and_notify(argv: list[str], words: str, capsys: py
     assert words in printed.err
 
 
-def test_step_times_are_published(read_before: Account, capsys: pytest.CaptureFixture[str]) -> None:
+def test_step_times_are_published(read_before: DemoAccount, capsys: pytest.CaptureFixture[str]) -> None:
     from monitor.aws.clients import Clients
 
     name = _name(read_before, "gpt2-10b")
@@ -266,7 +268,7 @@ def test_step_times_are_published(read_before: Account, capsys: pytest.CaptureFi
 
 
 def test_what_cannot_be_published_is_told(
-    read_before: Account,
+    read_before: DemoAccount,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -288,7 +290,7 @@ def test_what_cannot_be_published_is_told(
 
 
 def test_an_archive_is_judged_as_of_then_and_backtested_as_a_whole(
-    read_before: Account,
+    read_before: DemoAccount,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from monitor.archive.store import store_of
-from monitor.demo.account import Account
+from monitor.demo.account import DemoAccount
 from monitor.errors import NoCredentials
 from monitor.fetch.account import AwsSource
 from monitor.model import Job
@@ -23,7 +23,7 @@ def _states(document: Any) -> dict[str, str]:
 
 
 def test_a_finished_job_is_archived_once_and_a_running_one_until_it_ends(
-    connected: Account, kept: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    connected: DemoAccount, kept: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     root = shutil.copytree(kept, tmp_path / "copy")
     finished, running = named(connected, FINISHED), named(connected, RUNNING)
@@ -40,7 +40,7 @@ def test_a_finished_job_is_archived_once_and_a_running_one_until_it_ends(
 
 
 def test_a_part_that_is_gone_is_written_again(
-    connected: Account, kept: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    connected: DemoAccount, kept: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     root = shutil.copytree(kept, tmp_path / "copy")
     name = named(connected, FINISHED)
@@ -52,7 +52,7 @@ def test_a_part_that_is_gone_is_written_again(
 
 
 def test_a_job_that_fails_does_not_keep_the_others_from_it(
-    connected: Account, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    connected: DemoAccount, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     names = ("no-such-job", named(connected, FAILED), LOGS, LOGS)
     out, err = ran(capsys, "archive", *names, "--to", str(tmp_path / "a"), code=3)
@@ -65,7 +65,7 @@ def test_a_job_that_fails_does_not_keep_the_others_from_it(
 
 
 def test_without_credentials_the_rest_is_not_tried(
-    connected: Account, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    connected: DemoAccount, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
 
@@ -82,7 +82,7 @@ def test_without_credentials_the_rest_is_not_tried(
 
 
 def test_a_bug_on_one_job_is_that_jobs_alone(
-    connected: Account, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    connected: DemoAccount, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     review = Reviewer.review
 
@@ -98,7 +98,7 @@ def test_a_bug_on_one_job_is_that_jobs_alone(
 
 
 def test_all_jobs_of_some_time_go_to_the_place_of_the_settings(
-    connected: Account, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    connected: DemoAccount, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tmp_path / "config" / "trainwatch"
     config.mkdir(parents=True)
@@ -113,7 +113,11 @@ def test_all_jobs_of_some_time_go_to_the_place_of_the_settings(
 
 
 def test_what_aws_has_forgotten_stays_in_the_archive(
-    connected: Account, kept: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    connected: DemoAccount,
+    kept: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     root = shutil.copytree(kept, tmp_path / "copy")
     name = named(connected, FINISHED)
@@ -128,7 +132,7 @@ def test_what_aws_has_forgotten_stays_in_the_archive(
 
 
 def test_a_bucket_holds_what_a_folder_holds(
-    connected: Account, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    connected: DemoAccount, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root, name = f"s3://{BUCKET}/team/a", named(connected, FINISHED)
     assert _states(document(capsys, "archive", name, LOGS, "--to", f"{root}/"))[name] == "archived"
@@ -147,7 +151,7 @@ def test_a_bucket_holds_what_a_folder_holds(
 
 
 def test_what_is_damaged_in_a_bucket_is_found_by_its_checksum_and_written_again(
-    connected: Account, capsys: pytest.CaptureFixture[str]
+    connected: DemoAccount, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root, name = f"s3://{BUCKET}/damaged", named(connected, FINISHED)
     (job,) = document(capsys, "archive", name, "--to", root)["jobs"]
@@ -162,7 +166,9 @@ def test_what_is_damaged_in_a_bucket_is_found_by_its_checksum_and_written_again(
     assert document(capsys, "report", f"archive:{root}/{name}")["coverage"]["warnings"] == []
 
 
-def test_archives_side_by_side_in_a_bucket_do_not_mix(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:
+def test_archives_side_by_side_in_a_bucket_do_not_mix(
+    connected: DemoAccount, capsys: pytest.CaptureFixture[str]
+) -> None:
     for prefix in ("side", "side-by", "side/inner"):
         ran(capsys, "archive", LOGS, "--to", f"s3://{BUCKET}/{prefix}")
         assert len(document(capsys, "jobs", "--archive", f"s3://{BUCKET}/{prefix}")["jobs"]) == 1
@@ -178,7 +184,7 @@ def test_archives_side_by_side_in_a_bucket_do_not_mix(connected: Account, capsys
     ],
 )
 def test_a_bucket_without_an_archive_is_said(
-    connected: Account, capsys: pytest.CaptureFixture[str], argv: tuple[str, ...], words: str
+    connected: DemoAccount, capsys: pytest.CaptureFixture[str], argv: tuple[str, ...], words: str
 ) -> None:
     _, err = ran(capsys, *argv, code=3)
     assert err.startswith(f"trainwatch: {words}")

@@ -13,14 +13,14 @@ import pytest
 from monitor.archive.reading import Archive
 from monitor.archive.store import FolderStore
 from monitor.cli.main import main
-from monitor.demo.account import Account
+from monitor.demo.account import DemoAccount
 from monitor.settings import ARCHIVE_SHOWN
 from monitor.words import instant
 from tests.cli.commands import FAILED, FINISHED, LOGS, RUNNING, document, named, ran
 
 
 def test_reading_needs_neither_aws_nor_a_clock(
-    account: Account, kept: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    account: DemoAccount, kept: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in (named(account, FINISHED), named(account, RUNNING)):
         moment = Archive(FolderStore(kept)).find(name).reviewed_at
@@ -35,7 +35,7 @@ def test_reading_needs_neither_aws_nor_a_clock(
 
 
 def test_an_archived_job_can_be_named_in_every_way(
-    account: Account, kept: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    account: DemoAccount, kept: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     name = named(account, FINISHED)
     arn = Archive(FolderStore(kept)).find(name).job.arn
@@ -94,7 +94,7 @@ def test_an_archived_job_can_be_named_in_every_way(
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_what_cannot_be_meant_is_said_in_a_sentence(
-    account: Account, kept: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, argv: tuple[str, ...],
+    account: DemoAccount, kept: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, argv: tuple[str, ...],
     code: int, words: str,
 ) -> None:  # fmt: skip
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
@@ -107,7 +107,7 @@ def test_what_cannot_be_meant_is_said_in_a_sentence(
 
 
 def test_a_fleet_is_ranked_by_what_could_be_saved(
-    account: Account, kept: str, capsys: pytest.CaptureFixture[str]
+    account: DemoAccount, kept: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = document(capsys, "jobs", "--archive", kept)
     assert found["schema"] == 1
@@ -135,7 +135,7 @@ def test_a_fleet_is_ranked_by_what_could_be_saved(
 
 
 def test_one_damaged_job_does_not_hide_the_others(
-    account: Account, kept: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    account: DemoAccount, kept: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     root = shutil.copytree(kept, tmp_path / "copy")
     path = next(root.glob(f"runs/*/*/job={named(account, RUNNING)}/*.json"))
@@ -148,7 +148,7 @@ def test_one_damaged_job_does_not_hide_the_others(
 
 @pytest.mark.parametrize("option", [True, False])
 def test_the_dashboard_is_started_on_the_archive_and_on_nothing_else(
-    account: Account, kept: str, monkeypatch: pytest.MonkeyPatch, option: bool
+    account: DemoAccount, kept: str, monkeypatch: pytest.MonkeyPatch, option: bool
 ) -> None:
     given: dict[str, str] = {}
     monkeypatch.setattr("monitor.cli.dashboard.serve", lambda port, environment, *_, **__: given.update(environment))

@@ -14,7 +14,7 @@ import pytest
 
 from monitor.analyze.training_time import BUCKETS
 from monitor.cli.main import main
-from monitor.demo.account import Account
+from monitor.demo.account import DemoAccount
 from monitor.model import STEP_CSV_COLUMNS
 from tests.cli.commands import SMP
 
@@ -117,7 +117,7 @@ def test_steps_as_csv_have_the_contracts_columns(capsys: pytest.CaptureFixture[s
 
 
 def test_every_sample_job_is_reported_in_the_contracts_form(
-    connected: Account, told: tuple[dict[str, Any], Path], capsys: pytest.CaptureFixture[str]
+    connected: DemoAccount, told: tuple[dict[str, Any], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     jobs = _json(capsys, "jobs")["jobs"]
     assert len(jobs) == len(connected.jobs)
@@ -153,14 +153,14 @@ def test_every_sample_job_is_reported_in_the_contracts_form(
 
 
 def test_the_mics_pair_comes_out_near_the_published_case(
-    connected: Account, told: tuple[dict[str, Any], Path], capsys: pytest.CaptureFixture[str]
+    connected: DemoAccount, told: tuple[dict[str, Any], Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = {job["name"] for job in _json(capsys, "jobs", "--name-contains", "vit-630m")["jobs"]}
     medians = {re.sub(r"-20\d\d-.*", "", name): told[0][name]["steps"]["median_s"] for name in names}
     assert medians["vit-630m-mics-4"] / medians["vit-630m-mics-32"] == pytest.approx(0.86, abs=0.02)
 
 
-def test_jobs_are_filtered_and_printed(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:
+def test_jobs_are_filtered_and_printed(connected: DemoAccount, capsys: pytest.CaptureFixture[str]) -> None:
     running = _json(capsys, "jobs", "--status", "running")["jobs"]
     assert {job["status"] for job in running} == {"InProgress"}
     assert len(_json(capsys, "jobs", "--limit", "3")["jobs"]) == 3
@@ -174,7 +174,7 @@ def test_jobs_are_filtered_and_printed(connected: Account, capsys: pytest.Captur
 
 @pytest.mark.parametrize("form", ["text", "markdown"])
 def test_a_report_for_people_says_what_where_and_what_next(
-    read_before: Account, capsys: pytest.CaptureFixture[str], form: str
+    read_before: DemoAccount, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
     name = next(job.name for job in read_before.jobs if job.name.startswith("gpt2-20b"))
     assert main(["report", name, "--format", form]) == 0
@@ -239,7 +239,7 @@ def test_a_path_in_place_of_a_name_is_told_how_to_write_it(
     assert f"archive:{log}" in said
 
 
-def test_a_wrong_job_name_names_the_nearest(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_job_name_names_the_nearest(connected: DemoAccount, capsys: pytest.CaptureFixture[str]) -> None:
     name = connected.jobs[0].name
     assert main(["report", name[:-1] + "x"]) == 3
     assert name in capsys.readouterr().err

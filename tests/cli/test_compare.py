@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from monitor.cli.main import main
-from monitor.demo.account import Account
+from monitor.demo.account import DemoAccount
 from tests.cli.commands import LOGS
 
 
 @pytest.fixture
-def jobs(read_before: Account) -> dict[str, str]:
+def jobs(read_before: DemoAccount) -> dict[str, str]:
     """Sample jobs by their base names, the newest of each; the account is the one that is asked."""
     return {re.sub(r"-20\d\d-.*", "", job.name): job.name for job in reversed(read_before.jobs)}
 

@@ -25,9 +25,9 @@ from benchmarks.account.exported import export
 from monitor.cli import alert_across, dashboard, demo, jobs, mcp, top
 from monitor.cli.grammar import parser
 from monitor.cli.main import main
-from monitor.demo.account import Account
+from monitor.demo.account import DemoAccount
 from monitor.fetch.account import AwsSource
-from monitor.fetch.source import Found, JobQuery
+from monitor.fetch.source import JobQuery, JobQueryResult
 from monitor.installed import PROGRAM
 from tests.cli.commands import FAILED, FINISHED, RUNNING, SMP, named
 
@@ -61,7 +61,7 @@ def test_every_help_has_examples(grammar: argparse.ArgumentParser) -> None:
 
 @pytest.fixture
 def place(
-    told: tuple[dict[str, Any], Path], connected: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    told: tuple[dict[str, Any], Path], connected: DemoAccount, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Path:
     """A folder with the files that the examples name; what would go on for ever ends after its first turn. Jobs that are over
     were read before.
@@ -113,7 +113,7 @@ def place(
     return tmp_path
 
 
-def _here(call: str, account: Account, place: Path) -> list[str]:
+def _here(call: str, account: DemoAccount, place: Path) -> list[str]:
     """The words of a call, with this account's names: of a job, of two runs that can be compared, of an archive."""
     names = {
         "my-training-job": named(account, OUT_OF_MEMORY),
@@ -136,7 +136,7 @@ def three_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The account lists one job that failed, one that is over and one that runs."""
     find = AwsSource.find
 
-    def found(source: AwsSource, query: JobQuery) -> Found:
+    def found(source: AwsSource, query: JobQuery) -> JobQueryResult:
         every = find(source, query)
         return replace(every, jobs=tuple(job for job in every.jobs if job.name.startswith(_THREE)))
 
@@ -144,7 +144,7 @@ def three_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def archived(account: Account, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def archived(account: DemoAccount, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An archive of the job that the examples name."""
     root = tmp_path_factory.mktemp("archived") / "archive"
     with pytest.MonkeyPatch.context() as patch:
@@ -158,7 +158,7 @@ def archived(account: Account, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.mark.parametrize("call", CALLS)
 def test_the_examples_of_the_help_run(
-    call: str, place: Path, archived: Path, connected: Account, capsys: pytest.CaptureFixture[str],
+    call: str, place: Path, archived: Path, connected: DemoAccount, capsys: pytest.CaptureFixture[str],
     request: pytest.FixtureRequest,
 ) -> None:  # fmt: skip
     if call.startswith(_OF_ALL):

@@ -19,7 +19,7 @@ from monitor.cli import jobs
 from monitor.cli.grammar import parser
 from monitor.cli.job_lists import watch
 from monitor.cli.main import main
-from monitor.demo.account import Account
+from monitor.demo.account import DemoAccount
 from monitor.errors import CannotDo
 from tests.builders import report
 from tests.cli.commands import FAILED, FINISHED, RUNNING, document, named, ran
@@ -28,7 +28,7 @@ AT = datetime(2026, 9, 25, 13, 0, tzinfo=UTC)
 
 
 def test_the_list_has_the_verdicts_that_are_kept_and_asks_nothing_for_them(
-    read_before: Account, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    read_before: DemoAccount, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = {row["name"]: row for row in document(capsys, "jobs")["jobs"]}
     assert rows[named(read_before, RUNNING)]["verdict"].startswith("No step for")
@@ -47,7 +47,7 @@ def test_the_list_has_the_verdicts_that_are_kept_and_asks_nothing_for_them(
 
 
 def test_a_verdict_that_the_user_muted_says_so(
-    read_before: Account, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    read_before: DemoAccount, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     (tmp_path / "trainwatch").mkdir()
@@ -99,7 +99,7 @@ class _Looks:
 
 
 def test_a_list_is_repeated_until_ctrl_c_and_trouble_is_said(
-    connected: Account, capsys: pytest.CaptureFixture[str]
+    connected: DemoAccount, capsys: pytest.CaptureFixture[str]
 ) -> None:
     looked: list[Any] = []
 
@@ -107,7 +107,7 @@ def test_a_list_is_repeated_until_ctrl_c_and_trouble_is_said(
         looked.append(seconds)
 
     arguments = parser().parse_args(["jobs", "--watch", "--interval", "1s", "--limit", "2", "--quiet"])
-    seen = jobs.listed(jobs._look(arguments, jobs.account_source(arguments), None))
+    seen = jobs.listed(jobs._refreshed(arguments, jobs.account_source(arguments), None))
     assert watch(arguments, _Looks(seen, CannotDo("AWS does not answer.", "Wait."), seen), sleep) == 0
     assert looked == [5.0, 5.0, 5.0], "not more often than every 5 s"
     out, err = capsys.readouterr()

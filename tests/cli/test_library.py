@@ -16,7 +16,7 @@ import monitor
 from monitor import compare, jobs, plan, review
 from monitor.archive.document import as_json
 from monitor.cli.main import main
-from monitor.demo.account import Account
+from monitor.demo.account import DemoAccount
 from monitor.errors import BadCall, NoSuchJob
 from monitor.model import JobSummary
 from monitor.review.library import ShownComparison, ShownPlan
@@ -29,7 +29,7 @@ PUBLIC = {"review": monitor.review.review, "compare": compare, "plan": plan, "jo
 
 
 @pytest.fixture
-def runs(read_before: Account) -> tuple[str, str]:
+def runs(read_before: DemoAccount) -> tuple[str, str]:
     """(the old run, the new run) of one base name."""
     new, old = (job.name for job in read_before.jobs if job.name.startswith("gpt2-30b-smp"))
     return old, new
@@ -115,7 +115,7 @@ def test_the_values_are_frozen() -> None:
         assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined, union-attr]
 
 
-def test_a_wrong_call_is_one_sentence(connected: Account) -> None:
+def test_a_wrong_call_is_one_sentence(connected: DemoAccount) -> None:
     for call in (
         lambda: compare(LOGS),
         lambda: plan(),

@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 
 from monitor.cli.main import main
-from monitor.demo.account import Account
+from monitor.demo.account import DemoAccount
 from monitor.demo.stories import STORIES
 from monitor.review import Watch
 from tests.cli.commands import FINISHED, named
 
 
 @pytest.fixture
-def cache_folder(connected: Account, tmp_path: Path) -> Path:
+def cache_folder(connected: DemoAccount, tmp_path: Path) -> Path:
     """Of a user who has not read any job yet."""
     return tmp_path / "cache" / "trainwatch" / "jobs"
 
 
 @pytest.fixture
-def finished(connected: Account) -> str:
+def finished(connected: DemoAccount) -> str:
     return named(connected, FINISHED)
 
 
@@ -44,7 +44,7 @@ def _over(base: str) -> bool:
 
 @pytest.mark.parametrize("base", sorted({story.base_name for story in STORIES if _over(story.base_name)}))
 def test_the_second_report_says_the_same_and_asks_for_the_job_alone(
-    read_before: Account, told: tuple[dict[str, Any], Path], capsys: pytest.CaptureFixture[str], base: str
+    read_before: DemoAccount, told: tuple[dict[str, Any], Path], capsys: pytest.CaptureFixture[str], base: str
 ) -> None:
     name = named(read_before, base)
     read = dict(told[0][name])
@@ -83,14 +83,14 @@ def test_a_pattern_for_this_once_reads_anew(
     assert not cache_folder.exists()
 
 
-def test_a_running_job_is_not_kept(account: Account, told: tuple[dict[str, Any], Path]) -> None:
+def test_a_running_job_is_not_kept(account: DemoAccount, told: tuple[dict[str, Any], Path]) -> None:
     over = [job for job in account.jobs if _over(job.name)]
     assert len(over) == len(told[0]) - 2
     assert len(list((told[1] / "trainwatch" / "jobs").iterdir())) == len(over)
 
 
 def test_prices_and_findings_are_worked_out_anew(
-    read_before: Account,
+    read_before: DemoAccount,
     told: tuple[dict[str, Any], Path],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -129,11 +129,11 @@ def test_a_full_disk_is_no_trouble(
     _report(capsys, finished)
 
 
-def test_the_dashboards_watch_uses_it(read_before: Account) -> None:
+def test_the_dashboards_watch_uses_it(read_before: DemoAccount) -> None:
     from monitor.show import data
 
     finished = named(read_before, FINISHED)
-    watch = data.observe(data.connect(data.Account()))
+    watch = data.observe(data.connect(data.AccountChoice()))
     assert isinstance(watch, Watch)
     until = datetime.now(UTC) + timedelta(seconds=20)
     while (report := watch.snapshot(finished).report) is None and datetime.now(UTC) < until:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from monitor.cli.main import main
-from monitor.demo.account import Account
+from monitor.demo.account import DemoAccount
 from monitor.demo.measurements import Sampled, minute
 from tests.cli.commands import document, named
 
@@ -15,7 +15,7 @@ _ODD = "llama2-7b-fsdp"
 _PLAIN = "gpt2-30b-smp"
 
 
-def test_it_is_read_unless_it_is_not_wanted(connected: Account, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_read_unless_it_is_not_wanted(connected: DemoAccount, capsys: pytest.CaptureFixture[str]) -> None:
     name = named(connected, _ODD)
     report = document(capsys, "report", name)
     assert [len(node["gpus"]) for node in report["nodes"]] == [8] * 4
@@ -29,7 +29,7 @@ def test_it_is_read_unless_it_is_not_wanted(connected: Account, capsys: pytest.C
 
 
 def test_a_copied_folder_takes_its_place(
-    connected: Account, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    connected: DemoAccount, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     job = next(job for job in connected.jobs if job.name.startswith(_PLAIN))
     assert job.started is not None
@@ -44,7 +44,9 @@ def test_a_copied_folder_takes_its_place(
     assert not {"GetObject", "ListObjectsV2"} & report["api"]["calls"].keys()
 
 
-def test_a_folder_without_any_is_said(connected: Account, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_folder_without_any_is_said(
+    connected: DemoAccount, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     assert main(["report", named(connected, _ODD), "--profiler", str(tmp_path)]) == 3
     assert "holds no profiler output" in capsys.readouterr().err
 

@@ -21,7 +21,7 @@ import pytest
 
 from monitor.cli.main import main
 from monitor.cli.top import Board, Seen, blocks, row_of, short
-from monitor.demo.account import Account
+from monitor.demo.account import DemoAccount
 from monitor.errors import CannotDo
 from monitor.fetch.source import JobQuery
 from monitor.model import JobSummary, StepReading
@@ -116,7 +116,7 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(read_before: Account) -> Iterator[Callable[..., Terminal]]:
+def terminal(read_before: DemoAccount) -> Iterator[Callable[..., Terminal]]:
     opened: list[Terminal] = []
 
     def start(*argv: str) -> Terminal:
@@ -128,11 +128,11 @@ def terminal(read_before: Account) -> Iterator[Callable[..., Terminal]]:
         each.close()
 
 
-def _job(account: Account, base: str) -> str:
+def _job(account: DemoAccount, base: str) -> str:
     return next(job.name for job in account.jobs if job.name.startswith(base))
 
 
-def test_the_list_and_a_job_by_keyboard_alone(terminal: Callable[..., Terminal], connected: Account) -> None:
+def test_the_list_and_a_job_by_keyboard_alone(terminal: Callable[..., Terminal], connected: DemoAccount) -> None:
     shown = terminal("top")
     text = shown.wait(lambda text: "worst first" in text and "under review" not in text)
     first, second = text.splitlines()[2:4]
@@ -157,7 +157,9 @@ def test_the_list_and_a_job_by_keyboard_alone(terminal: Callable[..., Terminal],
     assert shown.ended() == 0
 
 
-def test_one_job_is_opened_at_once_and_escape_ends_it(terminal: Callable[..., Terminal], connected: Account) -> None:
+def test_one_job_is_opened_at_once_and_escape_ends_it(
+    terminal: Callable[..., Terminal], connected: DemoAccount
+) -> None:
     shown = terminal("top", _job(connected, "llama2-7b-fsdp"))
     shown.wait(lambda text: "algo-3 is slow" in text)
     shown.press("\x1b")
@@ -165,14 +167,16 @@ def test_one_job_is_opened_at_once_and_escape_ends_it(terminal: Callable[..., Te
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_leaves_the_terminal_clean(number: int, terminal: Callable[..., Terminal], connected: Account) -> None:
+def test_a_signal_leaves_the_terminal_clean(
+    number: int, terminal: Callable[..., Terminal], connected: DemoAccount
+) -> None:
     shown = terminal("top", "--status", "running")
     shown.wait(lambda text: "2 jobs" in text)
     shown.process.send_signal(number)
     assert shown.ended() == 0
 
 
-def test_ctrl_c_ends_it_as_it_ends_other_commands(terminal: Callable[..., Terminal], connected: Account) -> None:
+def test_ctrl_c_ends_it_as_it_ends_other_commands(terminal: Callable[..., Terminal], connected: DemoAccount) -> None:
     shown = terminal("top", "--status", "running")
     shown.wait(lambda text: "2 jobs" in text)
     shown.press("\x03")
@@ -180,7 +184,7 @@ def test_ctrl_c_ends_it_as_it_ends_other_commands(terminal: Callable[..., Termin
 
 
 def test_a_terminal_that_becomes_narrow_loses_columns_and_no_line_is_wrapped_twice(
-    terminal: Callable[..., Terminal], connected: Account
+    terminal: Callable[..., Terminal], connected: DemoAccount
 ) -> None:
     shown = terminal("top", "--name-contains", "b-smp")
     shown.wait(lambda text: "$50.50/h" in text and "under review" not in text)
@@ -197,7 +201,7 @@ def test_a_terminal_that_becomes_narrow_loses_columns_and_no_line_is_wrapped_twi
 
 
 def test_what_cannot_be_read_is_said_and_the_terminal_is_given_back(
-    terminal: Callable[..., Terminal], connected: Account
+    terminal: Callable[..., Terminal], connected: DemoAccount
 ) -> None:
     shown = terminal("top", "no-such-job-at-all")
     shown.wait(lambda text: "There is no training job" in text)
@@ -205,7 +209,7 @@ def test_what_cannot_be_read_is_said_and_the_terminal_is_given_back(
     assert shown.ended() == 0
 
 
-def test_without_a_terminal_it_says_what_to_use(capsys: pytest.CaptureFixture[str], connected: Account) -> None:
+def test_without_a_terminal_it_says_what_to_use(capsys: pytest.CaptureFixture[str], connected: DemoAccount) -> None:
     assert main(["top"]) == 3
     assert "jobs --watch" in capsys.readouterr().err
 
@@ -232,13 +236,13 @@ class _Watch:
 
 def _listed(board: Board) -> Board:
     until = time.monotonic() + 5
-    while not (board.look().listed or board.look().trouble) and time.monotonic() < until:
+    while not (board.rows_now().listed or board.rows_now().trouble) and time.monotonic() < until:
         time.sleep(0.01)
     return board
 
 
 def test_the_newest_are_reviewed_and_the_others_say_so() -> None:
-    seen = _listed(Board(_Source(), _Watch(), JobQuery)).look()  # type: ignore[arg-type]
+    seen = _listed(Board(_Source(), _Watch(), JobQuery)).rows_now()  # type: ignore[arg-type]
     assert len(seen.rows) == 30
     assert seen.waiting == 25
     assert [row.words for row in seen.rows[24:26]] == ["reading logs", "not reviewed (Enter reviews it)"]
@@ -260,7 +264,7 @@ def test_a_step_time_by_the_lines_clock_has_a_mark_that_the_head_explains() -> N
 def test_a_list_that_cannot_be_had_is_said() -> None:
     source = _Source()
     source.error = CannotDo("AWS does not answer.", "Try again.")
-    seen = _listed(Board(source, _Watch(), JobQuery)).look()  # type: ignore[arg-type]
+    seen = _listed(Board(source, _Watch(), JobQuery)).rows_now()  # type: ignore[arg-type]
     assert seen.rows == ()
     assert seen.trouble == "AWS does not answer. Try again."
 

@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from monitor.demo.account import Account
+from monitor.demo.account import DemoAccount
 from monitor.demo.story import SampleJob, Story
 
 NOW = datetime(2026, 11, 18, 12, 34, 56, tzinfo=UTC)
@@ -21,7 +21,7 @@ OLD = timedelta(days=15)
 class Seen:
     """The three services, without retries: an error is to be seen at once."""
 
-    def __init__(self, account: Account) -> None:
+    def __init__(self, account: DemoAccount) -> None:
         self.account = account
         self._metrics: dict[str, dict[tuple[str, str], dict[datetime, float]]] = {}
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from monitor.diagnose.comparison.comparability import Unlike, Work, alike, differences, own
+from monitor.diagnose.comparison.comparability import Unlike, WorkRatio, alike, differences, own
 from monitor.diagnose.comparison.compare import compare
 from monitor.diagnose.comparison.rows import measures, missing
 from monitor.diagnose.comparison.words import headline, spread_words, summary_words, work_words
@@ -59,7 +59,7 @@ def test_the_work_of_a_step_is_said() -> None:
     assert work_words(same, "B", (96.0, 96.0)) == "A step of B does the same work as one of A, 96 samples."
     assert work_words(same, "B", (None, None)) == "A step of B does the same work as one of A."
     assert work_words(replace(more, unlike=Unlike("a", "b")), "C", (None, None)) == ""
-    taken = replace(more, work=Work(1.0, assumed=True))
+    taken = replace(more, work=WorkRatio(1.0, assumed=True))
     assert "is assumed to do the same work" in work_words(taken, "C", (None, None))
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from monitor.analyze.stalls import PIECES, StepAnatomy
-from monitor.diagnose.words.charts import anatomy_said
+from monitor.diagnose.words.charts import anatomy_sentence
 
 
 @pytest.mark.parametrize(
@@ -27,4 +27,4 @@ def test_the_anatomy_of_a_step_names_its_weak_stretch(low_pct: float, low_pieces
     pieces = pd.DataFrame(
         {"piece": range(PIECES), "begin_s": begin_s, "end_s": begin_s + 4.0 / PIECES, "mean_pct": busy}
     )
-    assert anatomy_said(StepAnatomy("algo-1", pieces, 4.0, 100, 600)) == said
+    assert anatomy_sentence(StepAnatomy("algo-1", pieces, 4.0, 100, 600)) == said

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.planted.catalogue import Ticket, scenario
 from benchmarks.planted.source import PlantedSource
 from monitor.charts import timeline
-from monitor.diagnose.words.charts import phases_said
+from monitor.diagnose.words.charts import phases_sentence
 from monitor.diagnose.words.report import recoverable_words
 from monitor.model import Finding, Price, Report
 from monitor.review import Reviewer
@@ -38,7 +38,7 @@ def test_a_download_that_was_refused_is_no_slow_one(number: int) -> None:
     found = _found(report)
     assert "access-denied" in found
     assert "long-download" not in found
-    assert "all before the program started; the longest part is download" in phases_said(
+    assert "all before the program started; the longest part is download" in phases_sentence(
         report, timeline.segments(report.buckets)
     )
 

@@ -125,7 +125,7 @@ def test_what_is_no_subscription_is_told_from_one() -> None:
         assert not records.is_subscription(file(data))
     whole = b"".join(map(gzip.compress, MEMBERS))
     for cut in (whole[:-10], whole[: len(whole) // 2]):
-        found: list[records.Record] = []
+        found: list[records.ExportRecord] = []
         with pytest.raises(BrokenTextError):
             found.extend(records.records(file(cut)))
         assert len(found) == 1

@@ -29,7 +29,7 @@ from monitor.fetch.jobs import job_of
 from monitor.model import Job as Described
 from monitor.model import LogPage
 from monitor.review import Reviewer
-from monitor.review.exported import Ask, Reviewed, reviewed
+from monitor.review.exported import Reviewed, ReviewRequest, reviewed
 from monitor.review.exported_tasks import LOST, Local, Reach
 from monitor.settings import Settings
 from tests.exports.strange import strange
@@ -62,7 +62,7 @@ class Place:
         self.store = FolderStore(folder / "archive")
 
     def review(self, described: bool = True, settings: Settings = PRICES, engine: Any = None) -> Reviewed:
-        ask = Ask(
+        ask = ReviewRequest(
             (str(self.logs),), Reach(self.store.label, str(self.work)), settings, NOW,
             str(self.described) if described else None,
         )  # fmt: skip
@@ -94,7 +94,7 @@ def test_logs_descriptions_and_archive_may_all_be_in_a_bucket(place: Place, monk
         if path.is_file():
             s3.upload_file(str(path), "my-bucket", f"exported/{path.relative_to(place.logs)}")
     root, work = "s3://my-bucket/kept/archive", "s3://my-bucket/kept/work"
-    ask = Ask(("s3://my-bucket/exported",), Reach(root, work), PRICES, NOW)
+    ask = ReviewRequest(("s3://my-bucket/exported",), Reach(root, work), PRICES, NOW)
     archive = store_of(root)
     for states in ({"archived": 2}, {"unchanged": 2}):
         found = reviewed(ask, archive, store_of(work), Local(1))
@@ -315,7 +315,9 @@ def test_workers_elsewhere_need_a_place_that_they_see(place: Place) -> None:
         is_here = False
 
     subscribe(account(TWO), place.logs)
-    ask = Ask((str(place.logs),), Reach(place.store.label, str(place.work)), PRICES, NOW, work_is_shared=False)
+    ask = ReviewRequest(
+        (str(place.logs),), Reach(place.store.label, str(place.work)), PRICES, NOW, work_is_shared=False
+    )
     with pytest.raises(BadCall, match="workers are on other machines"):
         reviewed(ask, place.store, FolderStore(place.work), Elsewhere(1))
 

@@ -198,7 +198,7 @@ ONE = (insights.Slice(0, 60),)
 
 
 def ask(service: Service, slices: tuple[insights.Slice, ...] = ONE, **more: Any) -> insights.Answered:
-    return insights.ask(service, "text", slices, sleep=lambda seconds: None, **more)  # type: ignore[arg-type]
+    return insights.run_queries(service, "text", slices, sleep=lambda seconds: None, **more)  # type: ignore[arg-type]
 
 
 def test_a_query_that_costs_more_than_allowed_is_stopped() -> None:
@@ -241,7 +241,7 @@ CUTS = [
 
 @pytest.mark.parametrize(("writers", "hours", "minutes", "slices"), CUTS)
 def test_every_slice_has_room_in_one_answer(writers: int, hours: int, minutes: int, slices: int) -> None:
-    cut = insights.cut(BEGAN_MS // 1000, BEGAN_MS // 1000 + 3600 * hours, writers)
+    cut = insights.time_slices(BEGAN_MS // 1000, BEGAN_MS // 1000 + 3600 * hours, writers)
     assert (cut.bin_minutes, len(cut.slices)) == (minutes, pytest.approx(slices, abs=1))
     assert cut.slices[0].from_s == BEGAN_MS // 1000
     assert cut.slices[-1].to_s == BEGAN_MS // 1000 + 3600 * hours

@@ -12,7 +12,7 @@ from monitor.aws.clients import Clients
 from monitor.errors import NoData, NotAllowed
 from monitor.fetch.logs import events as log_span
 from monitor.fetch.logs.events import GROUP, MOST_CALLS, read_span
-from monitor.model import Job, LogAsk, LogSpan
+from monitor.model import Job, LogRequest, LogSpan
 from tests.aws.fake import not_allowed
 from tests.fetch.log_service import START_MS, CloudWatchLogs
 from tests.fetch.sample import job
@@ -56,7 +56,7 @@ def written(service: CloudWatchLogs) -> Counter[str]:
 @pytest.mark.parametrize("nodes", [1, 64, 256])
 def test_the_end_of_a_log_takes_a_few_calls_whatever_the_number_of_nodes(nodes: int) -> None:
     service = cluster(nodes, 60, 60.0)
-    span = read_span(service.clients, ended(), LogAsk())
+    span = read_span(service.clients, ended(), LogRequest())
     assert asked(service) <= 5
     assert {line.stream for line in span.lines} == set(service.streams)
     assert [line.time_ms for line in span.lines] == sorted(line.time_ms for line in span.lines)
@@ -66,7 +66,7 @@ def test_the_end_of_a_log_takes_a_few_calls_whatever_the_number_of_nodes(nodes: 
 
 def test_a_sparse_log_of_weeks_is_found_in_a_bounded_number_of_calls() -> None:
     service = cluster(2, 4, 7 * 86_400.0)
-    span = read_span(service.clients, ended(22 * 1440), LogAsk())
+    span = read_span(service.clients, ended(22 * 1440), LogRequest())
     assert len(span.lines) == 8
     assert not span.older
     assert asked(service) <= MOST_CALLS
@@ -77,14 +77,14 @@ def test_going_older_and_newer_gives_each_line_once(page: int, most: int, monkey
     monkeypatch.setattr(log_span, "MOST_LINES", most)
     monkeypatch.setattr(log_span, "_ENOUGH", most // 2)
     service = cluster(4, 90, 20.0, page)
-    spans = [read_span(service.clients, ended(), LogAsk())]
+    spans = [read_span(service.clients, ended(), LogRequest())]
     while spans[0].older:
-        spans.insert(0, read_span(service.clients, ended(), LogAsk(end=_moment(spans[0].from_ms))))
+        spans.insert(0, read_span(service.clients, ended(), LogRequest(end=_moment(spans[0].from_ms))))
         assert spans[0].to_ms == spans[1].from_ms
     assert Counter(texts(*spans)) == written(service)
-    spans = [read_span(service.clients, ended(), LogAsk(start=BEGUN - 2 * MIN))]
+    spans = [read_span(service.clients, ended(), LogRequest(start=BEGUN - 2 * MIN))]
     while spans[-1].newer:
-        spans.append(read_span(service.clients, ended(), LogAsk(start=_moment(spans[-1].to_ms))))
+        spans.append(read_span(service.clients, ended(), LogRequest(start=_moment(spans[-1].to_ms))))
     assert Counter(texts(*spans)) == written(service)
 
 
@@ -94,7 +94,7 @@ def _moment(time_ms: int) -> datetime:
 
 def test_around_a_moment_stands_what_came_before_and_after() -> None:
     service = cluster(4, 600, 1.0)
-    span = read_span(service.clients, ended(), LogAsk(at=BEGUN + 5 * MIN))
+    span = read_span(service.clients, ended(), LogRequest(at=BEGUN + 5 * MIN))
     said = texts(span)
     assert said.index("1 says 300") > 20
     assert said[-1] == "4 says 599"
@@ -103,17 +103,17 @@ def test_around_a_moment_stands_what_came_before_and_after() -> None:
 
 def test_one_node_is_read_alone_but_not_where_all_write_into_one_stream() -> None:
     service = cluster(12, 20, 10.0)
-    own = read_span(service.clients, ended(), LogAsk(node="algo-1"))
+    own = read_span(service.clients, ended(), LogRequest(node="algo-1"))
     assert {line.stream for line in own.lines} == {"vit/algo-1-1700000000"}
     mpi = ended(HyperParameters={"sagemaker_mpi_enabled": "true"})
     assert mpi.launcher == "mpi"
-    assert len({line.stream for line in read_span(service.clients, mpi, LogAsk(node="algo-1")).lines}) == 12
+    assert len({line.stream for line in read_span(service.clients, mpi, LogRequest(node="algo-1")).lines}) == 12
 
 
 def test_too_much_in_too_few_calls_says_what_is_missing() -> None:
     service = cluster(2, 30, 0.1)
     service.empty = set(range(1, 500))
-    span = read_span(service.clients, ended(), LogAsk())
+    span = read_span(service.clients, ended(), LogRequest())
     assert asked(service) <= MOST_CALLS
     assert not span.lines
     assert span.gap is not None
@@ -123,11 +123,11 @@ def test_too_much_in_too_few_calls_says_what_is_missing() -> None:
 def test_following_finds_what_is_new_and_what_is_late_and_nothing_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_span.time, "time", lambda: START_MS / 1000 + 600)
     service = cluster(3, 60, 10.0)
-    first = read_span(service.clients, running(), LogAsk())
+    first = read_span(service.clients, running(), LogRequest())
     calls = asked(service)
     service.write("vit/algo-2-1700000000", "new", at_ms=START_MS + 601_000)
     service.write("vit/algo-3-1700000000", "late", at_ms=START_MS + 585_000)
-    second = read_span(service.clients, running(), LogAsk(), first)
+    second = read_span(service.clients, running(), LogRequest(), first)
     assert asked(service) == calls + 1
     assert Counter(texts(second)) == Counter(texts(first)) + Counter(["new", "late"])
     assert texts(second)[-1] == "new"
@@ -137,13 +137,13 @@ def test_following_finds_what_is_new_and_what_is_late_and_nothing_twice(monkeypa
 
 def test_a_job_that_wrote_nothing_and_a_group_that_is_not_there_are_empty() -> None:
     service = CloudWatchLogs()
-    assert read_span(service.clients, ended(), LogAsk()).lines == ()
+    assert read_span(service.clients, ended(), LogRequest()).lines == ()
 
     def absent(**_: Any) -> dict[str, Any]:
         raise NoData("The specified log group does not exist.")
 
     service.clients.methods["filter_log_events"] = absent
-    span = read_span(service.clients, ended(), LogAsk())
+    span = read_span(service.clients, ended(), LogRequest())
     assert (span.lines, span.older, span.newer) == ((), False, False)
 
 
@@ -151,7 +151,7 @@ def test_a_refusal_is_raised() -> None:
     service = CloudWatchLogs()
     service.clients.methods["filter_log_events"] = not_allowed("logs:FilterLogEvents")
     with pytest.raises(NotAllowed, match="logs:FilterLogEvents"):
-        read_span(service.clients, ended(), LogAsk())
+        read_span(service.clients, ended(), LogRequest())
 
 
 def test_lines_as_an_account_serves_them(account: Clients) -> None:
@@ -165,7 +165,7 @@ def test_lines_as_an_account_serves_them(account: Clients) -> None:
         events = [{"timestamp": stamp, "message": f"{node} at {place}\nand more"} for place, stamp in enumerate(stamps)]
         logs.put_log_events(logGroupName=GROUP, logStreamName=name, logEvents=events)
     done = job(CreationTime=now - 40 * MIN, TrainingStartTime=now - 35 * MIN, TrainingEndTime=now)
-    span = read_span(account, done, LogAsk())
+    span = read_span(account, done, LogRequest())
     assert texts(span)[:4] == ["1 at 0", "and more", "2 at 0", "and more"]
     assert len(span.lines) == 120
-    assert texts(read_span(account, done, LogAsk(node="algo-2", end=now - 29 * MIN)))[-2:] == ["2 at 0", "and more"]
+    assert texts(read_span(account, done, LogRequest(node="algo-2", end=now - 29 * MIN)))[-2:] == ["2 at 0", "and more"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from monitor.fetch.prices import Looked, PriceFile, user_prices
+from monitor.fetch.prices import PriceFile, PriceLookup, user_prices
 from monitor.settings import CACHE_OFF
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -21,7 +21,7 @@ def _file(folder: Path) -> PriceFile:
 
 
 def test_what_is_stored_is_found_while_it_holds(tmp_path: Path) -> None:
-    price, absent = Looked(NOW, 7 * DAY_S, 12.5), Looked(NOW, DAY_S, None, "There is none.")
+    price, absent = PriceLookup(NOW, 7 * DAY_S, 12.5), PriceLookup(NOW, DAY_S, None, "There is none.")
     _file(tmp_path).store("a", price, NOW)
     _file(tmp_path).store("b", absent, NOW)
     assert _file(tmp_path).load("a", NOW) == price
@@ -35,9 +35,9 @@ def test_what_is_stored_is_found_while_it_holds(tmp_path: Path) -> None:
 
 
 def test_what_holds_no_longer_leaves_the_file(tmp_path: Path) -> None:
-    _file(tmp_path).store("a", Looked(NOW, DAY_S, 1.0), NOW)
+    _file(tmp_path).store("a", PriceLookup(NOW, DAY_S, 1.0), NOW)
     later = NOW + timedelta(days=2)
-    _file(tmp_path).store("b", Looked(later, DAY_S, 2.0), later)
+    _file(tmp_path).store("b", PriceLookup(later, DAY_S, 2.0), later)
     (path,) = (tmp_path / "trainwatch").iterdir()
     assert list(json.loads(path.read_text(encoding="utf-8"))["prices"]) == ["b"]
     assert path.parent.stat().st_mode & 0o077 == 0
@@ -64,19 +64,19 @@ def test_a_damaged_file_is_as_if_it_were_not_there(tmp_path: Path, text: str) ->
     path.parent.mkdir()
     path.write_text(text, encoding="utf-8", errors="surrogateescape")
     assert _file(tmp_path).load("a", NOW) is None
-    _file(tmp_path).store("b", Looked(NOW, DAY_S, 2.0), NOW)
-    assert _file(tmp_path).load("b", NOW) == Looked(NOW, DAY_S, 2.0)
+    _file(tmp_path).store("b", PriceLookup(NOW, DAY_S, 2.0), NOW)
+    assert _file(tmp_path).load("b", NOW) == PriceLookup(NOW, DAY_S, 2.0)
 
 
 def test_a_folder_that_cannot_be_written_is_no_trouble(tmp_path: Path) -> None:
     (tmp_path / "trainwatch").write_text("a file", encoding="utf-8")
-    _file(tmp_path).store("a", Looked(NOW, DAY_S, 1.0), NOW)
+    _file(tmp_path).store("a", PriceLookup(NOW, DAY_S, 1.0), NOW)
     assert _file(tmp_path).load("a", NOW) is None
 
 
 def test_writers_at_once_leave_a_whole_file(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda n: _file(tmp_path).store(f"{n}", Looked(NOW, DAY_S, 1.0 + n), NOW), range(40)))
+        list(pool.map(lambda n: _file(tmp_path).store(f"{n}", PriceLookup(NOW, DAY_S, 1.0 + n), NOW), range(40)))
     (path,) = (tmp_path / "trainwatch").iterdir()
     rows = json.loads(path.read_text(encoding="utf-8"))["prices"]
     assert rows
@@ -86,6 +86,6 @@ def test_writers_at_once_leave_a_whole_file(tmp_path: Path) -> None:
 def test_where_the_users_file_is_and_when_there_is_none(tmp_path: Path) -> None:
     kept = user_prices({"XDG_CACHE_HOME": str(tmp_path)})
     assert kept is not None
-    kept.store("a", Looked(NOW, DAY_S, 1.0), NOW)
+    kept.store("a", PriceLookup(NOW, DAY_S, 1.0), NOW)
     assert (tmp_path / "trainwatch" / "prices.json").exists()
     assert user_prices({"XDG_CACHE_HOME": str(tmp_path), CACHE_OFF: "1"}) is None

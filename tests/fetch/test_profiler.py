@@ -20,7 +20,7 @@ from monitor.fetch.metrics.profiler import FolderMinutes
 from monitor.model import Report
 from monitor.review import Reviewer
 from monitor.review.archived import ArchiveSource
-from monitor.review.archiving import Archiver, Asked
+from monitor.review.archiving import Archiver, ArchiveRequest
 from tests.aws.fake import answer_with, reply
 from tests.fetch.sample import cluster, create_job
 
@@ -207,7 +207,7 @@ def test_a_job_that_is_archived_keeps_it(account: Clients, bucket: Any, tmp_path
     _profiled(account)
     _fill(bucket)
     store = FolderStore(tmp_path)
-    outcome = Archiver(store).archive(Asked(AwsSource(account), "vit"), _NOW)
+    outcome = Archiver(store).archive(ArchiveRequest(AwsSource(account), "vit"), _NOW)
     assert outcome.state == "archived"
     kept = Reviewer(ArchiveSource(store), "vit").review(_NOW)
     assert [gpu.utilization.mean for gpu in kept.nodes[1].gpus if gpu.utilization] == [96.0, 96.0, 41.0, 96.0]

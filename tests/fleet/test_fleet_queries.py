@@ -14,13 +14,13 @@ from monitor.archive.fleet_parts import FactStore
 from monitor.choices import BY
 from monitor.fleet.facts import JobFacts
 from monitor.fleet.summing import fleet_report
-from monitor.fleet.window import Window
+from monitor.fleet.window import DateWindow
 from monitor.review.fleet_facts import FleetDatabase, owners_of
 from monitor.settings import Settings
 from tests.fleet.built import facts
 from tests.fleet.test_sums import jobs
 
-WEEK = Window(date(2026, 11, 16), date(2026, 11, 23))
+WEEK = DateWindow(date(2026, 11, 16), date(2026, 11, 23))
 NOW = datetime(2026, 11, 24, 6, tzinfo=UTC)
 AMOUNTS = ["gpu_hours", "usd", "unpriced_instance_hours", "uncounted_instance_hours"]
 SETTINGS = Settings(
@@ -92,21 +92,21 @@ def test_a_job_that_is_there_twice_counts_once(tmp_path: Path) -> None:
 
 def test_the_tables_are_there_again_after_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = FactStore(tmp_path)
-    assert FleetDatabase.kept(store, SETTINGS) is None
+    assert FleetDatabase.opened(store, SETTINGS) is None
     store.keep([facts("first", [("productive", 3600.0, True)])])
-    assert FleetDatabase.kept(store, SETTINGS) is None
+    assert FleetDatabase.opened(store, SETTINGS) is None
     FleetDatabase.of(store, SETTINGS)
     monkeypatch.setattr("monitor.review.fleet_facts._made", None)
-    kept = FleetDatabase.kept(store, SETTINGS)
+    kept = FleetDatabase.opened(store, SETTINGS)
     assert kept is not None
     assert kept.tables(WEEK, "team").jobs == 1
     # What was added since is not in them.
     store.keep([facts("second", [("productive", 3600.0, True)])])
-    kept = FleetDatabase.kept(store, SETTINGS)
+    kept = FleetDatabase.opened(store, SETTINGS)
     assert kept is not None
     assert kept.tables(WEEK, "team").jobs == 1
     # Other owners, other tables.
-    assert FleetDatabase.kept(store, Settings(team_tag="squad")) is None
+    assert FleetDatabase.opened(store, Settings(team_tag="squad")) is None
 
 
 def test_tables_of_other_facts_make_room(tmp_path: Path) -> None:

@@ -18,12 +18,12 @@ from monitor.archive.layout import RUNS
 from monitor.archive.store import FolderStore
 from monitor.archive.writing import write
 from monitor.errors import CannotDo, Unreachable
-from monitor.fetch.source import Found, JobQuery
+from monitor.fetch.source import JobQuery, JobQueryResult
 from monitor.model import Price
 from monitor.review import nightly as nights
 from monitor.review import report
 from monitor.review.archived import ArchiveSource, Source
-from monitor.review.nightly import Night, NightlyFolder, Plan, night, trouble_of
+from monitor.review.nightly import Night, NightlyFolder, NightlyPlan, night, trouble_of
 from monitor.settings import Settings
 from tests import builders
 from tests.drawn import drawn
@@ -55,14 +55,14 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> ArchiveSource:
 
 
 @pytest.fixture
-def planned(account: ArchiveSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+def planned(account: ArchiveSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NightlyPlan:
     for kind in ("CONFIG", "CACHE", "DATA", "STATE"):
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind.lower()))
     program = tmp_path / "receiver"
     program.write_text(f"#!/bin/sh\ncat >> {tmp_path}/inbox\necho >> {tmp_path}/inbox\n", encoding="utf-8")
     program.chmod(0o700)
     store = FolderStore(tmp_path / "archive")
-    return Plan(
+    return NightlyPlan(
         open=lambda where: account,
         store=store,
         settings=Settings(prices={"ml.p4d.24xlarge": 36.0}),
@@ -73,7 +73,7 @@ def planned(account: ArchiveSource, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     )
 
 
-def passed(plan: Plan, at: datetime = MONDAY) -> Night:
+def passed(plan: NightlyPlan, at: datetime = MONDAY) -> Night:
     return night(plan, lambda: at, lambda text: None, lambda seconds: None)
 
 
@@ -83,7 +83,9 @@ def inbox(tmp_path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in lines if line]
 
 
-def test_a_first_night_on_a_monday_does_all_of_it_and_a_second_one_nothing(planned: Plan, tmp_path: Path) -> None:
+def test_a_first_night_on_a_monday_does_all_of_it_and_a_second_one_nothing(
+    planned: NightlyPlan, tmp_path: Path
+) -> None:
     first = passed(planned)
     assert first.troubles == []
     assert (first.archived, first.judged, first.reports) == (3, 3, ["2026-W39"])
@@ -95,12 +97,14 @@ def test_a_first_night_on_a_monday_does_all_of_it_and_a_second_one_nothing(plann
     assert second.killed_before is None
 
 
-def test_the_first_night_of_a_week_that_has_begun_reports_nothing_and_the_next_monday_does(planned: Plan) -> None:
+def test_the_first_night_of_a_week_that_has_begun_reports_nothing_and_the_next_monday_does(
+    planned: NightlyPlan,
+) -> None:
     assert passed(planned, MONDAY - timedelta(days=3)).reports == []
     assert passed(planned, MONDAY + timedelta(days=1)).reports == ["2026-W39"]
 
 
-def test_days_off_are_caught_up(planned: Plan, tmp_path: Path) -> None:
+def test_days_off_are_caught_up(planned: NightlyPlan, tmp_path: Path) -> None:
     empty: Source = Without()  # type: ignore[assignment]
     passed(replace(planned, open=lambda where: empty), builders.START - timedelta(days=1))
     after = passed(planned, MONDAY + timedelta(days=17))
@@ -153,7 +157,7 @@ def _at_once(function: Callable[..., object], *given: object) -> _Done:
 
 @pytest.mark.parametrize("after", drawn([1, 2, 20, 57, 62, 68, 74, 80, 86, 92], 4))
 def test_a_night_that_is_killed_anywhere_is_taken_up_by_the_next(
-    planned: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+    planned: NightlyPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     killed = False
     with dying(monkeypatch, after):
@@ -188,8 +192,8 @@ class Without:
 
     clients = None
 
-    def find(self, query: JobQuery) -> Found:
-        return Found()
+    def find(self, query: JobQuery) -> JobQueryResult:
+        return JobQueryResult()
 
 
 class Down:
@@ -197,11 +201,11 @@ class Down:
 
     clients = None
 
-    def find(self, query: JobQuery) -> Found:
+    def find(self, query: JobQuery) -> JobQueryResult:
         raise Unreachable("AWS does not answer.")
 
 
-def test_a_step_that_fails_is_told_and_keeps_no_other_from_being_done(planned: Plan, tmp_path: Path) -> None:
+def test_a_step_that_fails_is_told_and_keeps_no_other_from_being_done(planned: NightlyPlan, tmp_path: Path) -> None:
     passed(planned, builders.START + timedelta(hours=30))
     source: Source = Down()  # type: ignore[assignment]
     found = passed(replace(planned, open=lambda where: source))
@@ -214,12 +218,12 @@ def test_a_step_that_fails_is_told_and_keeps_no_other_from_being_done(planned: P
     assert state.archived_until[""] == builders.START + timedelta(hours=30)
 
 
-def test_only_one_at_a_time(planned: Plan) -> None:
+def test_only_one_at_a_time(planned: NightlyPlan) -> None:
     with planned.folder.alone(), pytest.raises(CannotDo, match="Another nightly of this archive is at work"):
         passed(planned)
 
 
-def test_the_log_has_a_beginning_and_an_end_of_each_night(planned: Plan) -> None:
+def test_the_log_has_a_beginning_and_an_end_of_each_night(planned: NightlyPlan) -> None:
     passed(planned)
     told = [json.loads(line) for line in planned.folder.log.read_text(encoding="utf-8").splitlines() if line]
     assert [line["event"] for line in told] == ["begun", "ended"]

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.analyze.training_time import BUCKETS
-from monitor.fleet.facts import DEFINITIONS, USES, JobFacts, Member, Only, Owners, use_of
+from monitor.fleet.facts import DEFINITIONS, USES, FleetAccount, JobFacts, Only, Owners, use_of
 from monitor.fleet.report import Sum
 from monitor.fleet.sections import csv_rows, fleet_document, headline, sections
 from monitor.fleet.summing import fleet_report
-from monitor.fleet.window import Window, by_day, since, week, week_of
+from monitor.fleet.window import DateWindow, by_day, since, week, week_of
 from tests.fleet.built import MONDAY, facts
 
 HOUR = 3600.0
-WEEK = Window(date(2026, 11, 16), date(2026, 11, 23))
+WEEK = DateWindow(date(2026, 11, 16), date(2026, 11, 23))
 NOW = datetime(2026, 11, 24, 6, tzinfo=UTC)
 
 PIECES = st.lists(
@@ -86,15 +86,17 @@ def test_uses_causes_and_owners_sum_to_the_bill_of_the_window(made: list[JobFact
 
 @given(jobs())
 def test_weeks_and_days_add_up_to_all_that_was_billed(made: list[JobFacts]) -> None:
-    whole = Window(date(2026, 1, 1), date(2027, 12, 31))
+    whole = DateWindow(date(2026, 1, 1), date(2027, 12, 31))
     total = fleet_report("archive", made, whole, NOW).total
     billed = sum(each.usd or 0.0 for each in made if each.billed_s)
     assert total.usd == pytest.approx(billed, rel=1e-9, abs=1e-6)
     first = date(2026, 10, 26)
-    weeks = [Window(first + timedelta(days=7 * number), first + timedelta(days=7 * number + 7)) for number in range(20)]
+    weeks = [
+        DateWindow(first + timedelta(days=7 * number), first + timedelta(days=7 * number + 7)) for number in range(20)
+    ]
     assert added([fleet_report("archive", made, one, NOW).total for one in weeks]) == same(total)
     in_report = fleet_report("archive", made, WEEK, NOW).weeks
-    until = fleet_report("archive", made, Window(date(2026, 1, 1), WEEK.end), NOW).total
+    until = fleet_report("archive", made, DateWindow(date(2026, 1, 1), WEEK.end), NOW).total
     assert added([one for _, sums in in_report for _, one in sums]) == same(until)
 
 
@@ -115,7 +117,7 @@ def test_a_job_over_a_week_border_is_cut_there() -> None:
     sunday = datetime(2026, 11, 22, 22, tzinfo=UTC)
     job = facts("long", [("productive", 6 * HOUR, True)], sunday)
     assert fleet_report("archive", [job], WEEK, NOW).total == Sum(16.0, 2.0, 72.0)
-    after = Window(WEEK.end, WEEK.end + timedelta(days=7))
+    after = DateWindow(WEEK.end, WEEK.end + timedelta(days=7))
     assert fleet_report("archive", [job], after, NOW).total == Sum(32.0, 4.0, 144.0)
 
 
@@ -176,7 +178,7 @@ def test_what_has_no_price_or_no_gpu_count_is_counted_and_not_guessed() -> None:
 
 
 def test_teams_come_from_the_tag_else_from_the_account_else_from_nowhere() -> None:
-    owners = Owners("squad", members={"111122223333": Member("lab", "research", "maps")})
+    owners = Owners("squad", members={"111122223333": FleetAccount("lab", "research", "maps")})
     tagged = facts("tagged", [], tags='{"squad": "vision", "owner": "ann@example.com"}')
     noted = facts("noted", [], team="speech", project="asr", account_name="lab-2")
     assert [owners.team(each) for each in (tagged, noted, facts("plain", []))] == ["vision", "speech", "research"]
@@ -186,7 +188,7 @@ def test_teams_come_from_the_tag_else_from_the_account_else_from_nowhere() -> No
 
 
 def test_a_report_of_some_accounts_regions_or_teams_leaves_out_the_others() -> None:
-    owners = Owners(members={"111122223333": Member("lab")})
+    owners = Owners(members={"111122223333": FleetAccount("lab")})
     made = [facts("a", [("productive", HOUR, True)], team="speech"), facts("b", [("productive", HOUR, True)])]
     for only, names, words in (
         (Only(teams=frozenset({"speech"})), 1, "team speech"),
@@ -208,8 +210,8 @@ def test_an_empty_window_says_so() -> None:
 def test_weeks_as_they_are_written() -> None:
     tuesday = date(2026, 11, 24)
     assert week("last", tuesday) == WEEK
-    assert week("this", tuesday) == Window(date(2026, 11, 23), date(2026, 11, 30))
+    assert week("this", tuesday) == DateWindow(date(2026, 11, 23), date(2026, 11, 30))
     assert week("2026-W47", tuesday) == week("2026W47", tuesday) == WEEK
     assert week("2026-W54", tuesday) is week("soon", tuesday) is None
     assert week_of(date(2027, 1, 3)) == "2026-W53"
-    assert since(timedelta(days=7), NOW) == Window(date(2026, 11, 18), date(2026, 11, 25))
+    assert since(timedelta(days=7), NOW) == DateWindow(date(2026, 11, 18), date(2026, 11, 25))

@@ -9,11 +9,11 @@ import pytest
 
 from monitor.fleet.report import Rate, change_of_share, poisson
 from monitor.fleet.summing import fleet_report
-from monitor.fleet.window import Window
+from monitor.fleet.window import DateWindow
 from tests.fleet.built import MONDAY, facts
 
 HOUR = 3600.0
-WEEK = Window(date(2026, 11, 16), date(2026, 11, 23))
+WEEK = DateWindow(date(2026, 11, 16), date(2026, 11, 23))
 NOW = datetime(2026, 11, 24, 6, tzinfo=UTC)
 TRAINED = [("productive", 2 * HOUR, True)]
 

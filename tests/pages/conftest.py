@@ -47,7 +47,7 @@ def _made_once() -> Iterator[None]:
             return specifications[what]
 
         patch.setattr(data, "specification", specification)
-        for name in ("of_report", "ordered_of", "said_of"):
+        for name in ("of_report", "ordered_of", "detail_of"):
             patch.setattr(data, name, _shared(getattr(data, name)))
         yield
 

@@ -12,8 +12,8 @@ import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from monitor.errors import NoSuchJob, TrainwatchError
-from monitor.fetch.source import Found, JobQuery
-from monitor.model import ApiBill, Job, JobSummary, LogAsk, LogLine, LogSpan, Report
+from monitor.fetch.source import JobQuery, JobQueryResult
+from monitor.model import ApiBill, Job, JobSummary, LogLine, LogRequest, LogSpan, Report
 from monitor.review import Snapshot
 from monitor.review.log_lines import LogSnapshot, LogTable, tabled
 from tests.builders import START
@@ -35,7 +35,7 @@ class FakeAccount:
     """Job -> its lines in time."""
     log_error: TrainwatchError | None = None
     lineless: bool = False
-    tables: dict[LogAsk, LogTable] = field(default_factory=dict)
+    tables: dict[LogRequest, LogTable] = field(default_factory=dict)
     gives: str = "pages"
     clients: None = None
 
@@ -53,8 +53,8 @@ class FakeAccount:
             if (not query.status or row.status == query.status) and (query.name_contains or "") in row.name
         )[: query.limit]
 
-    def find(self, query: JobQuery) -> Found:
-        return Found(self.jobs(query))
+    def find(self, query: JobQuery) -> JobQueryResult:
+        return JobQueryResult(self.jobs(query))
 
     def bill(self) -> ApiBill:
         return ApiBill()
@@ -79,7 +79,7 @@ class FakeAccount:
             return Snapshot(report=replace(report, run=replace(report.run, job=replace(report.job, name=name))))
         return Snapshot(error=NoSuchJob(f'There is no training job "{name}".', "The nearest name is gpt-60b-run-7."))
 
-    def lines(self, name: str, ask: LogAsk) -> LogSnapshot:
+    def lines(self, name: str, ask: LogRequest) -> LogSnapshot:
         report = next((report for report in self.reports if report.job.name == name), None)
         if self.log_error or report is None:
             missing = NoSuchJob(f'There is no training job "{name}".', "The nearest name is gpt-60b-run-7.")

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from monitor.settings import ONE_PROFILE
 from monitor.show import data
-from monitor.show.data import Account
+from monitor.show.data import AccountChoice
 from tests import situations
 from tests.aws.fake import offline
 from tests.drawn import drawn
@@ -22,11 +22,11 @@ pytestmark = pytest.mark.usefixtures("offline")
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Account]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[AccountChoice]:
     """The accounts that pages opened; one job is in each."""
-    seen: list[Account] = []
+    seen: list[AccountChoice] = []
 
-    def connect(account: Account) -> FakeAccount:
+    def connect(account: AccountChoice) -> FakeAccount:
         seen.append(account)
         return FakeAccount((situations.healthy(),))
 
@@ -40,18 +40,18 @@ def _page(**parameters: str) -> AppTest:
     return jobs_page(20, **parameters)
 
 
-def test_the_address_chooses_and_the_sidebar_shows_it(asked: list[Account]) -> None:
+def test_the_address_chooses_and_the_sidebar_shows_it(asked: list[AccountChoice]) -> None:
     page = _page(region="eu-west-1")
-    assert asked == [Account("eu-west-1")]
+    assert asked == [AccountChoice("eu-west-1")]
     assert page.sidebar.selectbox(key="of-region").value == "eu-west-1"
     assert page.sidebar.selectbox(key="of-profile").value is None
 
 
-def test_a_choice_is_this_visitors_own_and_goes_along_to_other_pages(asked: list[Account]) -> None:
+def test_a_choice_is_this_visitors_own_and_goes_along_to_other_pages(asked: list[AccountChoice]) -> None:
     page, other = _page(), _page()
     page.sidebar.selectbox(key="of-region").set_value("eu-west-1").run()
     assert "".join(page.query_params["region"]) == "eu-west-1"
-    assert asked == [Account(), Account("eu-west-1")]
+    assert asked == [AccountChoice(), AccountChoice("eu-west-1")]
     other.run()
     assert other.sidebar.selectbox(key="of-region").value is None
     del page.query_params["region"]
@@ -60,10 +60,10 @@ def test_a_choice_is_this_visitors_own_and_goes_along_to_other_pages(asked: list
     assert page.sidebar.selectbox(key="of-region").value == "eu-west-1"
 
 
-def test_what_holds_by_itself_is_one_account(asked: list[Account]) -> None:
+def test_what_holds_by_itself_is_one_account(asked: list[AccountChoice]) -> None:
     _page(region="us-east-1")
     _page()
-    assert asked == [Account()]
+    assert asked == [AccountChoice()]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_what_is_unknown_is_said_with_the_remedy(parameters: dict[str, str], sai
 
 
 def test_where_one_profile_is_served_an_address_reaches_no_other(
-    asked: list[Account], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    asked: list[AccountChoice], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     config = tmp_path / "config"
     config.write_text(
@@ -118,7 +118,9 @@ def test_where_one_profile_is_served_an_address_reaches_no_other(
         9,
     ),
 )
-def test_an_address_with_an_absurd_time_is_one_sentence(asked: list[Account], where: str, name: str, text: str) -> None:
+def test_an_address_with_an_absurd_time_is_one_sentence(
+    asked: list[AccountChoice], where: str, name: str, text: str
+) -> None:
     page = AppTest.from_file(str(APP), default_timeout=20)
     for key, value in {"job": situations.healthy().job.name, name: text}.items():
         page.query_params[key] = value

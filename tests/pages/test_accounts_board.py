@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from monitor.accounts import AccountRegion
 from monitor.errors import NotAllowed
-from monitor.fetch.source import Found, JobQuery
+from monitor.fetch.source import JobQuery, JobQueryResult
 from monitor.model import JobSummary
 from monitor.review.across import AcrossSnapshot, Sweep
 from monitor.settings import ALL_ACCOUNTS, ONE_PROFILE
@@ -33,11 +33,11 @@ class _Source:
     def __init__(self, where: AccountRegion) -> None:
         self.where = where
 
-    def find(self, query: JobQuery) -> Found:
+    def find(self, query: JobQuery) -> JobQueryResult:
         if self.where.account.name == "locked":
             raise NotAllowed("AWS does not allow sts:AssumeRole to these credentials.", "Have it allowed.")
         now = datetime.now(UTC)
-        return Found(
+        return JobQueryResult(
             (
                 JobSummary(
                     f"{self.where.account.name}-run", "InProgress", now - timedelta(hours=1), None, "ml.p4d.24xlarge", 4
@@ -59,7 +59,7 @@ class _Watch:
 
     def snapshot(self) -> AcrossSnapshot:
         now = datetime.now(UTC)
-        return AcrossSnapshot(self.sweep.look(self._pairs, JobQuery(), now), False, now)
+        return AcrossSnapshot(self.sweep.list_jobs(self._pairs, JobQuery(), now), False, now)
 
 
 @pytest.fixture

@@ -85,7 +85,7 @@ def test_a_name_that_no_training_job_has_may_stand_in_an_archive(archive: Path) 
     error = None
     until = time.monotonic() + 30
     while error is None and time.monotonic() < until:
-        error = data.snapshot(data.Account(), "my log.txt").error
+        error = data.snapshot(data.AccountChoice(), "my log.txt").error
     assert "There is no job 'my log.txt' in the archive" in str(error)
 
 

@@ -52,7 +52,7 @@ CASES = (
     ("jobs", {"status": "Completed"}, "jobs.query.clear", _click("clear-filters"), "Clearing the filters"),
     ("job", {"job": NAME}, "job.findings.mute", _mute, "Muting the finding"),
     ("logs", {"job": "vit-mics-4"}, "logs.address.move", _find, "Filtering the log"),
-    ("compare", {"jobs": f"{NAME},bert-1"}, "compare.choice.ask", _other_baseline, "Choosing the baseline"),
+    ("compare", {"jobs": f"{NAME},bert-1"}, "compare.choice.choose", _other_baseline, "Choosing the baseline"),
     ("plan", {"job": "gpt-60b-run-7"}, "plan.board._take", _click("plan-advice"), "Applying the advice"),
     (*CLEARS, "thresholds.board.save", _click("threshold-save"), "Saving the threshold"),
 )

@@ -32,7 +32,7 @@ PARTS = {
     ("job.pictures", "show_steps"): "Chart of the step times",
     ("job.pictures", "show_utilization"): "Chart of GPU utilization",
     ("job.pictures", "show_timeline"): "Timeline",
-    ("job.pictures", "kept"): "Charts",
+    ("job.pictures", "saved_rules"): "Charts",
     ("job.tables", "show_nodes"): "Nodes",
     ("job.tables", "show_configuration"): "Configuration",
     ("job.tables", "show_coverage"): "Coverage",

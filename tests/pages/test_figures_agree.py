@@ -13,7 +13,7 @@ from monitor.cli.report import print_report
 from monitor.export.layout import html, markdown
 from monitor.model import Report
 from monitor.review import Snapshot
-from monitor.show.jobs.table import cells, known, label_of, rows
+from monitor.show.jobs.table import cells, label_of, row_review, rows
 from tests.demo_jobs import DEMO_JOBS
 from tests.drawn import drawn
 from tests.figures_read import Figures, disagreements, of_text, of_tiles, together
@@ -60,7 +60,7 @@ def _shown(report: Report, open_page: Open) -> Figures:
     """All figures of the Job page, the row of the list, and the report in its three forms."""
     page = open_page(FakeAccount([report]), "job", job=report.job.name)
     tiles = [(metric.label, str(metric.value), metric.proto.delta_description) for metric in page.metric]
-    frame = rows([summary(report)], {report.job.name: known(Snapshot(report))}, report.reviewed_at)
+    frame = rows([summary(report)], {report.job.name: row_review(Snapshot(report))}, report.reviewed_at)
     (row,) = cells(frame, UTC)
     words = [cell[0] if isinstance(cell, tuple) else cell for cell in row.cells]
     listed = [(label_of(name), str(word or ""), "") for name, word in zip(_names(), words, strict=True)]

@@ -53,9 +53,9 @@ def test_a_run_that_is_set_up_alike_says_so(open_page: Open) -> None:
 def test_the_console_is_led_to_where_aws_has_the_job(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     account = FakeAccount((_run(NAME, 8),))
     assert not open_page(account, "job", job=NAME).get("link_button"), "no account of AWS"
-    monkeypatch.setattr(data, "place", lambda _: data.Origin("us-east-1", endpoint="http://127.0.0.1:5000"))
+    monkeypatch.setattr(data, "origin", lambda _: data.Origin("us-east-1", endpoint="http://127.0.0.1:5000"))
     assert not open_page(account, "job", job=NAME).get("link_button"), "a sample"
-    monkeypatch.setattr(data, "place", lambda _: data.Origin("us-east-1"))
+    monkeypatch.setattr(data, "origin", lambda _: data.Origin("us-east-1"))
     page = open_page(account, "job", job=NAME)
     urls = {button.proto.label: button.proto.url for button in page.get("link_button")}
     assert urls["SageMaker console"].endswith(f"/sagemaker/home?region=us-east-1#/jobs/{NAME}")
@@ -86,9 +86,9 @@ def _with_files(report: Report) -> Report:
 
 def test_inputs_outputs_and_tags_are_listed_and_lead_to_s3(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     report = _with_files(_run(NAME, 8))
-    listing = data.Listing((JobSummary(NAME, "Completed", None, tags={"team": "nlp"}),))
+    listing = data.JobListing((JobSummary(NAME, "Completed", None, tags={"team": "nlp"}),))
     monkeypatch.setattr(data, "jobs", lambda *_: listing)
-    monkeypatch.setattr(data, "place", lambda _: data.Origin("us-east-1"))
+    monkeypatch.setattr(data, "origin", lambda _: data.Origin("us-east-1"))
     page = open_page(FakeAccount((report,)), "job", job=NAME)
     (files,) = (table.value for table in page.dataframe if "where" in table.value)
     assert files["what"].tolist() == ["Input: train", "Input: test", "Output", "Model", "Checkpoints"]

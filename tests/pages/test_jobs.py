@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from monitor.errors import CannotDo, NoCredentials, NotAllowed, Unreachable
-from monitor.show.grid import Looked
+from monitor.show.grid import GridState
 from monitor.show.jobs import table as jobs_table
 from tests import situations
 from tests.pages.conftest import Open
@@ -45,13 +45,13 @@ def test_what_is_scrolled_to_is_reviewed_and_stays_known(open_page: Open, monkey
     assert grid(page).loc["old-39", "stands_out"] == "not reviewed yet"
     assert f"{jobs_table.REVIEWED} reviewed so far" in texts(page)
     in_view = tuple(f"old-{place}" for place in range(30, 40))
-    monkeypatch.setattr(jobs_table, "looked", lambda key: Looked(seen=in_view, used="by hand"))
+    monkeypatch.setattr(jobs_table, "grid_state", lambda key: GridState(seen=in_view, used="by hand"))
     asked = len(account.asked)
     table = grid(page.run())
     assert set(in_view) <= set(account.asked[asked:])
     assert (table.loc[list(in_view), "level"] == "healthy").all()
     assert f"{jobs_table.REVIEWED + 10} reviewed so far" in texts(page)
-    monkeypatch.setattr(jobs_table, "looked", lambda key: Looked(seen=("old-00",), used="by hand"))
+    monkeypatch.setattr(jobs_table, "grid_state", lambda key: GridState(seen=("old-00",), used="by hand"))
     asked = len(account.asked)
     assert grid(page.run()).loc["old-39", "level"] == "healthy", "what was seen is not forgotten"
     assert "old-39" not in account.asked[asked:], "and costs nothing more"
@@ -65,7 +65,7 @@ def test_rows_stay_where_they_are_under_a_reader_s_hand(open_page: Open, monkeyp
     used: list[str] = []
     monkeypatch.setattr(jobs_table, "_about", lambda of: used.append(about(of)) or about(of))  # type: ignore[func-returns-value]
     page.run()
-    monkeypatch.setattr(jobs_table, "looked", lambda key: Looked(used=used[-1]))
+    monkeypatch.setattr(jobs_table, "grid_state", lambda key: GridState(used=used[-1]))
     account.under_way.clear()
     assert grid(page.run())["name"].tolist() == before
     next(button for button in page.button if button.label == "Sort, worst first").click().run()
@@ -83,7 +83,7 @@ def test_chosen_rows_lead_to_the_comparison_the_earliest_first(
         (("old-03", "old-07"), "Compare these 2"),
         (tuple(old), "Compare these 8"),
     ):
-        monkeypatch.setattr(jobs_table, "looked", lambda key, chosen=chosen: Looked(chosen=chosen))  # type: ignore[misc]
+        monkeypatch.setattr(jobs_table, "grid_state", lambda key, chosen=chosen: GridState(chosen=chosen))  # type: ignore[misc]
         links = {each.proto.label: each.proto.query_string for each in open_page(account).get("page_link")}
         assert [label for label in links if label.startswith("Compare these")] == ([link] if link else [])
     assert links["Compare these 8"].startswith("jobs=old-")
@@ -168,7 +168,7 @@ def test_an_error_names_cause_and_remedy_and_can_be_tried_again(open_page: Open,
 def test_an_error_while_connecting_is_shown_like_any_other(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     from monitor.show import data
 
-    def refuse(_: data.Account) -> FakeAccount:
+    def refuse(_: data.AccountChoice) -> FakeAccount:
         raise CannotDo("No region is set.", "Set AWS_REGION.")
 
     page = open_page(FakeAccount(REPORTS))

@@ -228,6 +228,6 @@ def test_names_tags_and_filters_of_others_stay_text(board: Any, evil: str) -> No
 
 def test_a_query_of_the_last_hour_stays_the_same_for_a_while() -> None:
     at = datetime(2026, 9, 25, 12, 1, tzinfo=UTC)
-    asked = jobs_query.Asked(created="1h")
+    asked = jobs_query.JobFilter(created="1h")
     assert asked.query(at, 300) == asked.query(at + timedelta(minutes=3), 300)
     assert asked.query(at, 300) == JobQuery(created_after=datetime(2026, 9, 25, 11, tzinfo=UTC), limit=300)

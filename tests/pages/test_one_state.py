@@ -25,7 +25,7 @@ from monitor.export.layout import html, markdown
 from monitor.model import Report
 from monitor.review import Snapshot
 from monitor.review.notebook import ShownReport
-from monitor.show.jobs.table import known
+from monitor.show.jobs.table import row_review
 from tests import situations
 from tests.demo_jobs import DEMO_JOBS
 from tests.drawn import drawn
@@ -72,7 +72,7 @@ def _everywhere(report: Report, open_page: Open, folder: Path) -> dict[str, str 
     job: Any = report.job
     return {
         "job page": texts(open_page(FakeAccount([report]), "job", job=job.name)),
-        "list of jobs": known(Snapshot(report)).standing.words,
+        "list of jobs": row_review(Snapshot(report)).standing.words,
         "top": row_of(job, Snapshot(report)).words,
         "terminal": _printed(report),
         "markdown": markdown(report),

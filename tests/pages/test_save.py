@@ -38,7 +38,7 @@ def test_there_is_nothing_to_save_before_the_first_review(open_page: Open) -> No
 def test_what_is_made_is_of_the_newest_report(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     account = FakeAccount((situations.healthy(),))
     open_page(account, "job", job="vit-mics-4")
-    made = header._newest(data.Account(), "vit-mics-4", header.document)
+    made = header._newest(data.AccountChoice(), "vit-mics-4", header.document)
     assert json.loads(made())["job"]["name"] == "vit-mics-4"
     monkeypatch.setenv("TRAINWATCH_DEMO", "1")
     assert header.SAMPLE in header.page(account.reports[0])

@@ -226,7 +226,7 @@ def test_a_job_draws_those_that_fit_and_names_those_above(open_page: Open) -> No
 
     assert len(page.get("vega_lite_chart")) >= 3
     assert "Above the drawn range: hour (step_time > 3600)." in texts(page)
-    rules = threshold_drawn.kept()
+    rules = threshold_drawn.saved_rules()
     assert threshold_drawn.lines_of(rules, "gpu_utilization", 100) == {"idle: < 40 for 10m": 40}
     assert list(threshold_drawn.lines_of(rules, "step_time", 100)) == [f"slow: > {rules[2].when.value:g}"]  # type: ignore[union-attr]
 

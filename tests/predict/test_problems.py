@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.model import Job
-from monitor.predict.problems.libraries import Problem
+from monitor.predict.problems.libraries import SetupProblem
 from monitor.predict.problems.rules import problems_of, unknowns_of
 from monitor.predict.setup import setup_from, setup_of
 
@@ -17,7 +17,7 @@ V1: dict[str, Any] = {"pipeline_parallel_degree": 2, "microbatches": 4, "ddp": T
 TWO: dict[str, Any] = {"instance_count": 2, "gpus_per_node": 8}
 
 
-def found(values: dict[str, Any]) -> list[Problem]:
+def found(values: dict[str, Any]) -> list[SetupProblem]:
     return list(problems_of(setup_from(values)))
 
 

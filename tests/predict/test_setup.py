@@ -13,7 +13,7 @@ from monitor.fetch.configuration import configuration, smp_version
 from monitor.model import InstanceGroup, Job, Node, Parameter
 from monitor.predict.layout import layout_of, pipeline_of, shape_of
 from monitor.predict.parameters import CANONICAL, OTHER_NAMES, SPECIAL, V1, whole_number, yes_or_no
-from monitor.predict.setup import Known, Setup, changed, resolved, setup_from, setup_of
+from monitor.predict.setup import Setup, SourcedValue, changed, resolved, setup_from, setup_of
 
 
 def job_of(script: dict[str, Any] | None = None, library: dict[str, Any] | None = None, nodes: int = 2) -> Job:
@@ -149,11 +149,11 @@ def test_what_was_given_then_what_was_printed_then_the_script_then_the_default()
         },
     )
     setup = setup_of(job)
-    assert setup.values["pipeline_parallel_degree"] == Known(4, "mp_parameters: partitions")
-    assert setup.values["microbatches"] == Known(8, "log algo-1 line 4")
-    assert setup.values["optimize"] == Known("speed", "default of SMP v1", True)
-    assert setup.values["offload_activations"] == Known(True, "hyperparameters")
-    assert setup.values["active_microbatches"] == Known(6, "default of SMP v1", True)
+    assert setup.values["pipeline_parallel_degree"] == SourcedValue(4, "mp_parameters: partitions")
+    assert setup.values["microbatches"] == SourcedValue(8, "log algo-1 line 4")
+    assert setup.values["optimize"] == SourcedValue("speed", "default of SMP v1", True)
+    assert setup.values["offload_activations"] == SourcedValue(True, "hyperparameters")
+    assert setup.values["active_microbatches"] == SourcedValue(6, "default of SMP v1", True)
     assert setup.is_printed
     assert setup.text("precision") == "fp16"
 

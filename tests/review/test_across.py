@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from monitor.accounts import Account, AccountRegion
 from monitor.errors import NotAllowed, TrainwatchError, Unreachable
-from monitor.fetch.source import Found, JobQuery
+from monitor.fetch.source import JobQuery, JobQueryResult
 from monitor.model import JobSummary
 from monitor.review import across
 from monitor.review.across import AcrossWatch, Sweep
@@ -29,13 +29,13 @@ class Pair:
     waits: threading.Event | None = None
     asked: list[JobQuery] = field(default_factory=list)
 
-    def find(self, query: JobQuery) -> Found:
+    def find(self, query: JobQuery) -> JobQueryResult:
         self.asked.append(query)
         if self.waits is not None:
             self.waits.wait(10)
         if self.error is not None:
             raise self.error
-        return Found(tuple(self.jobs_[: query.limit]))
+        return JobQueryResult(tuple(self.jobs_[: query.limit]))
 
 
 def _where(name: str, region: str = "us-east-1") -> AccountRegion:
@@ -53,7 +53,7 @@ def _job(name: str, hours: float, status: str = "InProgress") -> JobSummary:
 def test_jobs_of_one_name_are_kept_apart_and_the_newest_come_first() -> None:
     one, other = _where("one"), _where("other")
     pairs = {one: Pair([_job("a", 1), _job("b", 3)]), other: Pair([_job("a", 2)])}
-    found = _sweep(pairs).look([*pairs], QUERY, NOW)
+    found = _sweep(pairs).list_jobs([*pairs], QUERY, NOW)
     assert [(row.where.account.name, row.job.name) for row in found.rows] == [
         ("one", "a"),
         ("other", "a"),
@@ -69,7 +69,7 @@ def test_what_fails_is_named_whatever_it_fails_by_and_hides_nothing() -> None:
         _where("down"): Pair(error=Unreachable("Nothing answers.")),
         _where("odd"): Pair(error=ZeroDivisionError("a bug")),
     }
-    found = _sweep(pairs).look([*pairs], QUERY, NOW)
+    found = _sweep(pairs).list_jobs([*pairs], QUERY, NOW)
     assert [row.job.name for row in found.rows] == ["a"]
     assert [one.where.account.name for one in found.missing] == ["refused", "down", "odd"]
     assert found.answered == 1
@@ -78,9 +78,9 @@ def test_what_fails_is_named_whatever_it_fails_by_and_hides_nothing() -> None:
 def test_a_later_look_is_one_call_for_what_changed() -> None:
     where, pair = _where("one"), Pair([_job("a", 1), _job("b", 3)])
     sweep = _sweep({where: pair})
-    sweep.look([where], QUERY, NOW)
+    sweep.list_jobs([where], QUERY, NOW)
     pair.jobs_ = [replace(_job("a", 1), status="Failed"), _job("c", 0)]
-    found = sweep.look([where], QUERY, NOW + timedelta(minutes=1))
+    found = sweep.list_jobs([where], QUERY, NOW + timedelta(minutes=1))
     assert [(row.job.name, row.job.status) for row in found.rows] == [
         ("c", "InProgress"),
         ("a", "Failed"),
@@ -95,24 +95,24 @@ def test_a_later_look_is_one_call_for_what_changed() -> None:
 def test_a_query_that_a_change_may_leave_is_asked_as_a_whole() -> None:
     where, pair = _where("one"), Pair([_job("a", 1)])
     sweep, query = _sweep({where: pair}), replace(QUERY, status="InProgress")
-    sweep.look([where], query, NOW)
+    sweep.list_jobs([where], query, NOW)
     pair.jobs_ = []
-    assert sweep.look([where], query, NOW + timedelta(minutes=1)).rows == ()
+    assert sweep.list_jobs([where], query, NOW + timedelta(minutes=1)).rows == ()
     assert [each.modified_after for each in pair.asked] == [None, None]
 
 
 def test_a_pair_that_fails_keeps_its_rows_and_is_let_be_for_a_minute() -> None:
     where, pair = _where("one"), Pair([_job("a", 1)])
     sweep = _sweep({where: pair})
-    sweep.look([where], QUERY, NOW)
+    sweep.list_jobs([where], QUERY, NOW)
     pair.error = Unreachable("Nothing answers.")
     for seconds in (20, 40):
-        found = sweep.look([where], QUERY, NOW + timedelta(seconds=seconds))
+        found = sweep.list_jobs([where], QUERY, NOW + timedelta(seconds=seconds))
         assert [row.job.name for row in found.rows] == ["a"]
         assert [one.rows_of for one in found.missing] == [NOW]
     assert len(pair.asked) == 2
     pair.error = None
-    found = sweep.look([where], QUERY, NOW + timedelta(seconds=90))
+    found = sweep.list_jobs([where], QUERY, NOW + timedelta(seconds=90))
     assert found.missing == ()
 
 

@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 from rich.console import Console
 
-from monitor.alert.conditions import Rule as Threshold
+from monitor.alert.conditions import AlertRule as Threshold
 from monitor.alert.conditions import parse
 from monitor.alert.evaluate import judge as evaluate
 from monitor.archive.document import report_document

@@ -12,7 +12,7 @@ import pytest
 from monitor.archive.store import FolderStore
 from monitor.errors import NoSuchJob, NotAllowed, TrainwatchError
 from monitor.fetch.files.source import FilesSource
-from monitor.model import Job, LogAsk, LogLine, LogSpan
+from monitor.model import Job, LogLine, LogRequest, LogSpan
 from monitor.review import log_lines
 from monitor.review.archived import ArchiveSource, Source
 from monitor.review.log_lines import LogSnapshot, LogWatch
@@ -27,14 +27,14 @@ class Account:
 
     running: bool = False
     error: TrainwatchError | None = None
-    looks: list[LogAsk] = field(default_factory=list)
+    looks: list[LogRequest] = field(default_factory=list)
 
     def job(self, name: str) -> Job:
         if isinstance(self.error, NoSuchJob):
             raise self.error
         return job(**({"TrainingJobStatus": "InProgress", "TrainingEndTime": None} if self.running else {}))
 
-    def lines(self, job: Job, ask: LogAsk, before: LogSpan | None = None) -> LogSpan:
+    def lines(self, job: Job, ask: LogRequest, before: LogSpan | None = None) -> LogSpan:
         if self.error:
             raise self.error
         self.looks.append(ask)
@@ -58,35 +58,35 @@ def watch(account: Account) -> LogWatch:
 def test_a_log_that_is_over_is_read_once() -> None:
     account = Account()
     watched = watch(account)
-    first = watched.lines("vit", LogAsk())
+    first = watched.lines("vit", LogRequest())
     assert first.table is None
     assert first.working
-    found = until(lambda: watched.lines("vit", LogAsk()), lambda one: one.table is not None)
+    found = until(lambda: watched.lines("vit", LogRequest()), lambda one: one.table is not None)
     assert not found.growing
     time.sleep(0.1)
-    assert watched.lines("vit", LogAsk()) is found
-    assert account.looks == [LogAsk()]
+    assert watched.lines("vit", LogRequest()) is found
+    assert account.looks == [LogRequest()]
 
 
 def test_a_running_job_is_read_on_until_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_lines, "FORGET_AFTER_S", 0.2)
     account = Account(running=True)
     watched = watch(account)
-    found = until(lambda: watched.lines("vit", LogAsk()), lambda one: one.table and len(one.table.frame) > 3)
+    found = until(lambda: watched.lines("vit", LogRequest()), lambda one: one.table and len(one.table.frame) > 3)
     assert found.growing
     assert not found.error
     time.sleep(0.5)
     looks = len(account.looks)
     time.sleep(0.2)
     assert len(account.looks) == looks, "nobody asked"
-    lines = len(watched.lines("vit", LogAsk()).table.frame)  # type: ignore[union-attr]
-    until(lambda: watched.lines("vit", LogAsk()), lambda one: len(one.table.frame) > lines)
+    lines = len(watched.lines("vit", LogRequest()).table.frame)  # type: ignore[union-attr]
+    until(lambda: watched.lines("vit", LogRequest()), lambda one: len(one.table.frame) > lines)
 
 
 def test_a_stretch_with_an_end_does_not_grow() -> None:
     account = Account(running=True)
     watched = watch(account)
-    ask = LogAsk(end=job().created)
+    ask = LogRequest(end=job().created)
     until(lambda: watched.lines("vit", ask), lambda one: one.table is not None)
     time.sleep(0.1)
     assert len(account.looks) == 1
@@ -96,28 +96,28 @@ def test_trouble_is_an_answer_and_passes(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(log_lines, "_AFTER_TROUBLE_S", 0.02)
     account = Account(error=NotAllowed("logs:FilterLogEvents was refused.", "Allow it."))
     watched = watch(account)
-    assert until(lambda: watched.lines("vit", LogAsk()), lambda one: one.error).table is None
+    assert until(lambda: watched.lines("vit", LogRequest()), lambda one: one.error).table is None
     account.error = None
-    assert until(lambda: watched.lines("vit", LogAsk()), lambda one: one.table is not None).error is None
+    assert until(lambda: watched.lines("vit", LogRequest()), lambda one: one.table is not None).error is None
 
 
 def test_a_job_that_does_not_exist_is_asked_for_once() -> None:
     watched = watch(Account(error=NoSuchJob("There is none.")))
-    found = until(lambda: watched.lines("vit", LogAsk()), lambda one: one.error)
+    found = until(lambda: watched.lines("vit", LogRequest()), lambda one: one.error)
     time.sleep(0.1)
-    assert watched.lines("vit", LogAsk()) is found
+    assert watched.lines("vit", LogRequest()) is found
 
 
 @pytest.mark.parametrize("source", [ArchiveSource(FolderStore("kept")), FilesSource(["a.log"])])
 def test_an_archive_and_files_have_no_lines_that_are_found_by_their_time(source: Source) -> None:
-    assert LogWatch(source).lines("vit", LogAsk()).lineless
+    assert LogWatch(source).lines("vit", LogRequest()).lineless
 
 
 def test_few_stretches_are_remembered() -> None:
     account = Account()
     watched = watch(account)
     for place in range(log_lines.REMEMBERED + 5):
-        ask = LogAsk(node=f"algo-{place}")
+        ask = LogRequest(node=f"algo-{place}")
         until(lambda ask=ask: watched.lines("vit", ask), lambda one: one.table is not None)
-    until(lambda: watched.lines("vit", LogAsk()), lambda one: one.table is not None)
+    until(lambda: watched.lines("vit", LogRequest()), lambda one: one.table is not None)
     assert len(watched._snapshots) <= log_lines.REMEMBERED + 2

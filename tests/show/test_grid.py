@@ -18,15 +18,15 @@ def test_what_others_wrote_can_only_become_text() -> None:
 @pytest.mark.parametrize(
     ("told", "known"),
     [
-        (None, grid.Looked()),
-        ({}, grid.Looked()),
-        ({"seen": None, "chosen": None, "used": None}, grid.Looked()),
-        ({"seen": ["a", "b"], "chosen": ["b"], "used": "x"}, grid.Looked(("a", "b"), ("b",), "x")),
+        (None, grid.GridState()),
+        ({}, grid.GridState()),
+        ({"seen": None, "chosen": None, "used": None}, grid.GridState()),
+        ({"seen": ["a", "b"], "chosen": ["b"], "used": "x"}, grid.GridState(("a", "b"), ("b",), "x")),
     ],
 )
 def test_what_the_browser_tells(
-    monkeypatch: pytest.MonkeyPatch, told: dict[str, object] | None, known: grid.Looked
+    monkeypatch: pytest.MonkeyPatch, told: dict[str, object] | None, known: grid.GridState
 ) -> None:
     monkeypatch.setattr(st, "session_state", {"table": told})
-    assert grid.looked("table") == known
-    assert grid.looked("another") == grid.Looked()
+    assert grid.grid_state("table") == known
+    assert grid.grid_state("another") == grid.GridState()

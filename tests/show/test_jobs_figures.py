@@ -9,7 +9,7 @@ import pytest
 from monitor.errors import NoData
 from monitor.model import Report
 from monitor.review import Snapshot
-from monitor.show.job.header import Figure
+from monitor.show.job.header import Tile
 from monitor.show.jobs.query import figures
 from tests import situations
 from tests.situations import summary
@@ -27,7 +27,7 @@ def _running(name: str, **cost: float | None) -> Report:
     )
 
 
-def _tiles(reports: list[Report], **others: Snapshot) -> dict[str, Figure]:
+def _tiles(reports: list[Report], **others: Snapshot) -> dict[str, Tile]:
     """Of these jobs, all running; ``others`` have no report (yet)."""
     jobs = [summary(report) for report in (*reports, *(_running(name) for name in others))]
     reviewed = {report.job.name: Snapshot(report=report) for report in reports} | others

@@ -19,7 +19,7 @@ NOW = START + timedelta(hours=5)
 REPORTS = [situations.healthy(), situations.low_utilization(), situations.failed(), situations.never_started()]
 JOBS = [situations.summary(built) for built in REPORTS] + [JobSummary("old-1", "Completed", START, NOW)]
 SNAPSHOTS = {built.job.name: Snapshot(report=built) for built in REPORTS}
-KNOWN = {name: jobs_table.known(snapshot) for name, snapshot in SNAPSHOTS.items()}
+KNOWN = {name: jobs_table.row_review(snapshot) for name, snapshot in SNAPSHOTS.items()}
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_step_time_that_is_not_simply_printed_has_a_mark_and_says_how_it_was_c
     reading = StepReading("key-value", 300, "line-clock", clock_s=4.1)
     logs = replace(built.run.logs, readings=(reading,))
     clocked = replace(built, run=replace(built.run, logs=logs))
-    known = {built.job.name: jobs_table.known(Snapshot(report=clocked))}
+    known = {built.job.name: jobs_table.row_review(Snapshot(report=clocked))}
     frame = jobs_table.rows([situations.summary(built)], known, NOW)
     place = [column.name for column in jobs_table._COLUMNS].index("step_time")
     time = frame.loc[0, "step_time"]

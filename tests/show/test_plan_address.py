@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from monitor.predict.parameters import CANONICAL
 from monitor.predict.presets import PRESETS
-from monitor.show.plan.inputs import EXAMPLE, JOB, NOTHING, Asked, link, of_parameters, started, value_of
+from monitor.show.plan.inputs import EXAMPLE, JOB, NOTHING, PlanRequest, link, of_parameters, started, value_of
 
 _NAMES = st.sampled_from(sorted(CANONICAL))
 _VALUES = st.one_of(
@@ -29,7 +29,7 @@ _GIVEN = st.dictionaries(_NAMES, _VALUES, max_size=5)
 def test_what_is_asked_comes_back_from_its_address(
     source: str, framework: Any, knob: str | None, stated: dict[str, Any], changes: dict[str, Any]
 ) -> None:
-    asked = Asked(source, "a-job" if source == JOB else None, framework, knob, stated, changes)
+    asked = PlanRequest(source, "a-job" if source == JOB else None, framework, knob, stated, changes)
     found = of_parameters(asked.parameters())
     assert found == asked
     assert list(found.changes) == list(asked.changes)
@@ -47,10 +47,10 @@ def test_values_of_an_address_are_numbers_switches_or_words(text: str, value: An
 
 
 def test_an_address_of_something_else_is_left_alone() -> None:
-    assert of_parameters({}) == Asked(EXAMPLE)
-    assert of_parameters({"job": "a-job"}) == Asked(JOB, "a-job")
-    assert of_parameters({"from": "gpt2-10b", "of": "a-job"}) == Asked("gpt2-10b")
-    assert of_parameters({"from": "elsewhere", "framework": "torch", "knob": "<b>"}) == Asked(EXAMPLE)
+    assert of_parameters({}) == PlanRequest(EXAMPLE)
+    assert of_parameters({"job": "a-job"}) == PlanRequest(JOB, "a-job")
+    assert of_parameters({"from": "gpt2-10b", "of": "a-job"}) == PlanRequest("gpt2-10b")
+    assert of_parameters({"from": "elsewhere", "framework": "torch", "knob": "<b>"}) == PlanRequest(EXAMPLE)
     asked = of_parameters(
         {"set.layers": "4", "change.": "1", "change.A B": "1", "other.layers": "3", "set.x": "9" * 99}
     )
@@ -64,10 +64,10 @@ def test_other_names_of_a_parameter_are_the_parameter() -> None:
 
 
 def test_what_was_moved_last_comes_first_and_nothing_takes_back() -> None:
-    asked = Asked(changes={"microbatches": 8}).moved("change", "active_microbatches", 4)
+    asked = PlanRequest(changes={"microbatches": 8}).moved("change", "active_microbatches", 4)
     assert list(asked.changes) == ["active_microbatches", "microbatches"]
     assert asked.moved("change", "microbatches", None).changes == {"active_microbatches": 4}
     assert asked.moved("set", "layers", 4).stated == {"layers": 4}
     assert started("gpt2-60b").changes == {"active_microbatches": 4}
-    assert started(JOB, "a-job") == Asked(JOB, "a-job")
+    assert started(JOB, "a-job") == PlanRequest(JOB, "a-job")
     assert link("a-job", layers=4) == {"from": "job", "of": "a-job", "change.layers": "4"}

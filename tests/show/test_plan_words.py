@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from monitor.predict.presets import preset
-from monitor.predict.setup import Known
+from monitor.predict.setup import SourcedValue
 from monitor.review.planning import Plan, plan, start_from
 from monitor.show.plan.words import (
     MODELLED,
@@ -95,7 +95,7 @@ def test_seconds_bubbles_and_money_are_told_where_they_are_known() -> None:
 def test_a_step_time_that_was_not_simply_printed_says_how_it_was_measured() -> None:
     start = start_from(MEASURED)
     clocked = replace(
-        start, values={**start.values, "step_time_s": Known(4.1, "measured", came_by="by the lines' clock")}
+        start, values={**start.values, "step_time_s": SourcedValue(4.1, "measured", came_by="by the lines' clock")}
     )
     body = answer(plan(clocked, {"active_microbatches": 4})).body
     assert "A step of 4.10 s (by the lines' clock) becomes 2.65 s" in body

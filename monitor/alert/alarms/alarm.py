@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from monitor.alert.conditions import Rule, Threshold
+from monitor.alert.conditions import AlertRule, Threshold
 from monitor.alert.message import SCHEMA
 from monitor.aws.calls import Pagination
 from monitor.choices import RuleSeverity
@@ -140,7 +140,7 @@ _LONGEST_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RuleAlarms:
     """The alarms of one rule, why some or all of it cannot be kept, and where they are not quite the rule."""
 
     alarms: tuple[Alarm, ...] = ()
@@ -148,9 +148,9 @@ class Kept:
     notes: tuple[str, ...] = ()
 
 
-def cannot(why: str) -> Kept:
+def cannot(why: str) -> RuleAlarms:
     """Nothing of the rule can be kept."""
-    return Kept(why_not=(why,))
+    return RuleAlarms(why_not=(why,))
 
 
 def too_long(when: Threshold, period_s: int) -> str:
@@ -179,11 +179,11 @@ def parts(names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class AlarmTemplate:
     """What the alarms of one rule share."""
 
     job: str
-    rule: Rule
+    rule: AlertRule
     when: Threshold
     missing: Missing
     why_missing: str
@@ -279,11 +279,11 @@ def parameters(alarm: Alarm) -> dict[str, Any]:
         "EvaluationPeriods": alarm.periods,
         "DatapointsToAlarm": alarm.periods,
         "TreatMissingData": alarm.missing,
-        **_looked_at(alarm),
+        **_queried(alarm),
     }
 
 
-def _looked_at(alarm: Alarm) -> dict[str, Any]:
+def _queried(alarm: Alarm) -> dict[str, Any]:
     stats = [
         {
             "Metric": {

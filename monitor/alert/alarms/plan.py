@@ -19,16 +19,16 @@ from monitor.alert.alarms.alarm import (
     MOST_METRICS,
     Alarm,
     AlarmPlan,
-    Form,
-    Kept,
+    AlarmTemplate,
     NotExpressible,
+    RuleAlarms,
     Series,
     Statistic,
     cannot,
     parts,
     too_long,
 )
-from monitor.alert.conditions import MEASURES, Found, Rule, Threshold, number
+from monitor.alert.conditions import MEASURES, AlertRule, FindingCondition, Threshold, number
 from monitor.alert.ledger import Ledger
 from monitor.alert.sinks.names import sink_of
 from monitor.diagnose.headline import status_word
@@ -114,18 +114,18 @@ _WHY_NOT = {
 }
 
 
-def alarms_of(job: Job, rules: Sequence[Rule], topics: Sequence[str] = ()) -> AlarmPlan:
+def alarms_of(job: Job, rules: Sequence[AlertRule], topics: Sequence[str] = ()) -> AlarmPlan:
     """The plan for ``rules``; ``topics`` are told of all of them, beside those that a rule names itself."""
-    kept = {rule.name: _kept(job, rule, (*topics, *_topics(rule))) for rule in rules}
+    kept = {rule.name: _alarms_of_rule(job, rule, (*topics, *_topics(rule))) for rule in rules}
     alarms = tuple(chain.from_iterable(each.alarms for each in kept.values()))
     refused = tuple(NotExpressible(name, why) for name, each in kept.items() for why in each.why_not)
     price = round(sum(alarm.usd_per_month for alarm in alarms), 2) if _has_price(job) else None
     return AlarmPlan(job.name, alarms, refused, (*_of_rules(kept), *_notes(job, rules, alarms)), price)
 
 
-def _kept(job: Job, rule: Rule, topics: tuple[str, ...]) -> Kept:
+def _alarms_of_rule(job: Job, rule: AlertRule, topics: tuple[str, ...]) -> RuleAlarms:
     when = rule.when
-    if isinstance(when, Found):
+    if isinstance(when, FindingCondition):
         return cannot("A finding needs the log and a full review, which CloudWatch cannot do.")
     why = _why_not(when) or _no_such_node(job, when)
     if why:
@@ -154,20 +154,20 @@ def _no_such_node(job: Job, when: Threshold) -> str:
     return f"The job has no node {when.scope}; its nodes are {named}."
 
 
-def _topics(rule: Rule) -> Iterable[str]:
+def _topics(rule: AlertRule) -> Iterable[str]:
     return (sink.target for sink in map(sink_of, rule.notify) if sink.kind == "sns")
 
 
-def _of_rules(kept: Mapping[str, Kept]) -> Iterable[str]:
+def _of_rules(by_rule: Mapping[str, RuleAlarms]) -> Iterable[str]:
     """What is to be known of single rules, once for all that it is true of."""
     names: dict[str, list[str]] = {}
-    for name, each in kept.items():
+    for name, each in by_rule.items():
         for note in each.notes:
             names.setdefault(note, []).append(name)
     return (f"{', '.join(mine)}: {note}" for note, mine in names.items())
 
 
-def _notes(job: Job, rules: Sequence[Rule], alarms: Sequence[Alarm]) -> Iterable[str]:
+def _notes(job: Job, rules: Sequence[AlertRule], alarms: Sequence[Alarm]) -> Iterable[str]:
     if not alarms:
         return
     if job.status in ENDED_STATUSES:
@@ -194,7 +194,7 @@ _WHY_HOST_MISSING = (
 )
 
 
-def host_alarms(job: Job, rule: Rule, when: Threshold, topics: tuple[str, ...]) -> Kept:
+def host_alarms(job: Job, rule: AlertRule, when: Threshold, topics: tuple[str, ...]) -> RuleAlarms:
     """The alarms of a rule about one of CloudWatch's five metrics of a host."""
     if why := too_long(when, _PERIOD_S):
         return cannot(why)
@@ -204,15 +204,15 @@ def host_alarms(job: Job, rule: Rule, when: Threshold, topics: tuple[str, ...]) 
     counts = {node.name: count for node in asked if (count := devices(node, when.metric))}
     why_not = tuple(_without(job, asked, when.metric, some=bool(counts)))
     if not counts:
-        return Kept(why_not=why_not)
-    form = Form(job.name, rule, when, "notBreaching", _WHY_HOST_MISSING, topics)
+        return RuleAlarms(why_not=why_not)
+    form = AlarmTemplate(job.name, rule, when, "notBreaching", _WHY_HOST_MISSING, topics)
     if when.scope in {"all", "mean"} and len(counts) > 1:
         if any(node.name not in counts and devices(node, when.metric) is None for node in asked):
-            return Kept(why_not=why_not)
+            return RuleAlarms(why_not=why_not)
         alarms = tuple(_together(form, part, counts, len(counts)) for part in parts(tuple(counts)))
     else:
         alarms = tuple(_of_node(form, name, count) for name, count in counts.items())
-    return Kept(alarms, why_not, tuple(_host_notes(when, len(counts))))
+    return RuleAlarms(alarms, why_not, tuple(_host_notes(when, len(counts))))
 
 
 def _without(job: Job, nodes: Sequence[Node], metric: str, some: bool) -> list[str]:
@@ -235,16 +235,16 @@ def _without(job: Job, nodes: Sequence[Node], metric: str, some: bool) -> list[s
     return list(reasons.values())
 
 
-def _series(form: Form, node: str) -> Series:
+def _series(form: AlarmTemplate, node: str) -> Series:
     host = (("Host", host_name(form.job, node)),)
     return Series(HOST_NAMESPACE, HOST_METRIC_NAMES[form.when.metric], host, "Average", _PERIOD_S)
 
 
-def _of_node(form: Form, node: str, count: int) -> Alarm:
+def _of_node(form: AlarmTemplate, node: str, count: int) -> Alarm:
     return form.alarm(node, (_series(form, node),), form.when.value * count, _meaning(form.when, count))
 
 
-def _together(form: Form, nodes: tuple[str, ...], counts: dict[str, int], total: int) -> Alarm:
+def _together(form: AlarmTemplate, nodes: tuple[str, ...], counts: dict[str, int], total: int) -> Alarm:
     """Their mean, or for ``all`` the node that is nearest to the other side."""
     when = form.when
     function = "AVG" if when.scope == "mean" else "MAX" if when.op.startswith("<") else "MIN"
@@ -286,19 +286,19 @@ _MINUTE_S = 60
 _WHY_PUBLISHED_MISSING = "these figures come from a watch, and a minute without any says nothing about the job"
 
 
-def step_alarms(job: Job, rule: Rule, when: Threshold, topics: tuple[str, ...]) -> Kept:
+def step_alarms(job: Job, rule: AlertRule, when: Threshold, topics: tuple[str, ...]) -> RuleAlarms:
     """``step_time``: one alarm a node for ``any``, one on the series over all hosts for ``all`` and ``mean``."""
     period_s, statistic = _period_s(when), _statistic(when)
     if why := too_long(when, period_s):
         return cannot(why)
     if not job.nodes:
         return cannot("The instances of this job are not known.")
-    form = Form(job.name, rule, when, "ignore", _WHY_PUBLISHED_MISSING, topics)
+    form = AlarmTemplate(job.name, rule, when, "ignore", _WHY_PUBLISHED_MISSING, topics)
     of_job = ((JOB, job.name),)
     notes = [_needs_watch(job)]
     if when.scope in {"all", "mean"}:
         series = Series(NAMESPACE, STEP_TIME, of_job, statistic, period_s)
-        return Kept((form.alarm(when.scope, (series,), when.value),), notes=tuple(notes))
+        return RuleAlarms((form.alarm(when.scope, (series,), when.value),), notes=tuple(notes))
     asked = job.node_names if when.scope == "any" else (when.scope,)
     alarms = []
     for node in asked:
@@ -310,17 +310,17 @@ def step_alarms(job: Job, rule: Rule, when: Threshold, topics: tuple[str, ...]) 
             "if the log does not show a node's steps, that node's alarm has no data; with `on mean` or `on all` "
             "there is one alarm for the job."
         )
-    return Kept(tuple(alarms), notes=tuple(notes))
+    return RuleAlarms(tuple(alarms), notes=tuple(notes))
 
 
-def silence_alarms(job: Job, rule: Rule, when: Threshold, topics: tuple[str, ...]) -> Kept:
+def silence_alarms(job: Job, rule: AlertRule, when: Threshold, topics: tuple[str, ...]) -> RuleAlarms:
     """``seconds_since_last_step``, which is published of the job: since the last step of any node."""
     if why := too_long(when, _MINUTE_S):
         return cannot(why)
     several = len(job.nodes) > 1
     if several and (when.scope == "mean" or when.scope.startswith("algo-")):
         return cannot(f"--publish sends the time since the last step of the job, not {_of(when.scope)}.")
-    form = Form(job.name, rule, when, "ignore", _WHY_PUBLISHED_MISSING, topics)
+    form = AlarmTemplate(job.name, rule, when, "ignore", _WHY_PUBLISHED_MISSING, topics)
     series = Series(NAMESPACE, SILENCE, ((JOB, job.name),), "Maximum", _MINUTE_S)
     notes = [_needs_watch(job)]
     if several and when.scope == "any":
@@ -328,7 +328,7 @@ def silence_alarms(job: Job, rule: Rule, when: Threshold, topics: tuple[str, ...
             "the published figure is the time since any node's last step, so a single node that falls silent is not "
             "noticed."
         )
-    return Kept((form.alarm("job", (series,), when.value),), notes=tuple(notes))
+    return RuleAlarms((form.alarm("job", (series,), when.value),), notes=tuple(notes))
 
 
 def _of(scope: str) -> str:

@@ -24,7 +24,7 @@ from monitor.diagnose.headline import instances
 from monitor.model import Job, Parameter, Report
 from monitor.predict.layout import OF_THE_RANKS, samples_of_step, samples_ratio
 from monitor.predict.parameters import ALIASES_V1, CANONICAL, OTHER_NAMES, SPECIAL, plain_name, yes_or_no
-from monitor.predict.setup import Known, framework_of, resolved, setup_of, with_defaults
+from monitor.predict.setup import SourcedValue, framework_of, resolved, setup_of, with_defaults
 
 # Names of what a run writes to, calls itself or listens on, by their last words.
 _OWN = re.compile(
@@ -38,7 +38,7 @@ _OWN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ParameterDifference:
     """One parameter and its value in each job, in their order; None where a job has none."""
 
     parameter: str
@@ -47,15 +47,15 @@ class Difference:
     """Where each value was read."""
 
 
-def differences(jobs: Sequence[Job]) -> tuple[Difference, ...]:
+def differences(jobs: Sequence[Job]) -> tuple[ParameterDifference, ...]:
     """The parameters whose values are not the same in all: the machines first, then those of the parallelism and the
     model, then the script's own. What one job has by default and another's library has not at all is none."""
-    return _sorted(each for each, differs in _held_together(jobs) if differs)
+    return _sorted(each for each, differs in _side_by_side(jobs) if differs)
 
 
-def alike(jobs: Sequence[Job]) -> tuple[Difference, ...]:
+def alike(jobs: Sequence[Job]) -> tuple[ParameterDifference, ...]:
     """The parameters that say the same in all jobs, in the same order."""
-    return _sorted(each for each, differs in _held_together(jobs) if not differs)
+    return _sorted(each for each, differs in _side_by_side(jobs) if not differs)
 
 
 def own(jobs: Sequence[Job]) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ def own(jobs: Sequence[Job]) -> tuple[str, ...]:
     return tuple(sorted({name for job in jobs for name in resolved(job) if is_own(name)}))
 
 
-def _held_together(jobs: Sequence[Job]) -> Iterator[tuple[Difference, bool]]:
+def _side_by_side(jobs: Sequence[Job]) -> Iterator[tuple[ParameterDifference, bool]]:
     """Each parameter, and whether it is a difference."""
     told = [_parameters(job) for job in jobs]
     defaults = [with_defaults(framework_of(job), {}) for job in jobs]
@@ -74,11 +74,14 @@ def _held_together(jobs: Sequence[Job]) -> Iterator[tuple[Difference, bool]]:
         said = {comparable(values[place], jobs[place].name) for place in given}
         all_by_default = all(_is_default(name, values[place], defaults[place]) for place in given)
         differs = len(said) > 1 or (len(given) < len(jobs) and not all_by_default)
-        yield Difference(name, values, tuple(None if each is None else each.read_from for each in found)), differs
+        yield (
+            ParameterDifference(name, values, tuple(None if each is None else each.read_from for each in found)),
+            differs,
+        )
 
 
-def _sorted(found: Iterable[Difference]) -> tuple[Difference, ...]:
-    return tuple(sorted(found, key=lambda each: (_place(each.parameter), each.parameter)))
+def _sorted(found: Iterable[ParameterDifference]) -> tuple[ParameterDifference, ...]:
+    return tuple(sorted(found, key=lambda each: (_rank(each.parameter), each.parameter)))
 
 
 def is_of_the_setup(name: str) -> bool:
@@ -114,11 +117,11 @@ def _configured(job: Job) -> Iterator[tuple[str, Parameter]]:
             yield aliases.get(name, name), parameter
 
 
-def _is_default(name: str, value: Any, defaults: Mapping[str, Known]) -> bool:
+def _is_default(name: str, value: Any, defaults: Mapping[str, SourcedValue]) -> bool:
     return name in defaults and comparable(defaults[name].value) == comparable(value)
 
 
-def _place(name: str) -> int:
+def _rank(name: str) -> int:
     if name in {"instance_type", "instance_count", "managed_spot"}:
         return 0
     return 1 if is_of_the_setup(name) else 2
@@ -169,19 +172,19 @@ class Unlike:
 
 
 def unlike(
-    before: Report, after: Report, name: str, work: Work | None, different: Sequence[Difference]
+    before: Report, after: Report, name: str, work: WorkRatio | None, different: Sequence[ParameterDifference]
 ) -> Unlike | None:
     """Why a step of ``after``, called ``name``, cannot be held against one of A; None where it can."""
     return next(_reasons(before, after, name, work, different), None)
 
 
 def _reasons(
-    before: Report, after: Report, name: str, work: Work | None, different: Sequence[Difference]
+    before: Report, after: Report, name: str, work: WorkRatio | None, different: Sequence[ParameterDifference]
 ) -> Iterator[Unlike]:
     jobs = before.job, after.job
     sizes = [parameters(report.job, report.run.events) for report in (before, after)]
     same_size = abs(sizes[1] / sizes[0] - 1) <= _SAME_SIZE if sizes[0] and sizes[1] else None
-    models = [_said(job, _key) for job in jobs]
+    models = [_statements(job, _key) for job in jobs]
     both = models[0].keys() & models[1].keys()
     if (apart := _apart(models)) and not same_size:
         yield Unlike(f"A and {name} train different models ({apart}).", "Compare two runs of one model.")
@@ -190,7 +193,7 @@ def _reasons(
         yield Unlike(
             f"A and {name} train models of different size ({shown} parameters).", "Compare two runs of one model."
         )
-    inputs = [_said(job, _input_key) for job in jobs]
+    inputs = [_statements(job, _input_key) for job in jobs]
     if apart := _apart(inputs):
         yield Unlike(f"Samples of A and {name} differ ({apart}).", "Compare runs with samples of one size.")
     if not (same_size or both & {_BY_NAME, *_SHAPE} or _is_one_script(*jobs)):
@@ -209,7 +212,7 @@ def _reasons(
         yield _unknown_work(name, different)
 
 
-def _not_shown(before: Report, after: Report, name: str, work: Work | None) -> Iterator[Unlike]:
+def _not_shown(before: Report, after: Report, name: str, work: WorkRatio | None) -> Iterator[Unlike]:
     """What sets jobs apart of which nothing shows that they train the same model."""
     nothing = "and nothing shows that both train the same model."
     gpus = [_has_gpus(report.job) for report in (before, after)]
@@ -232,7 +235,7 @@ def _not_shown(before: Report, after: Report, name: str, work: Work | None) -> I
         )
 
 
-def _unknown_work(name: str, different: Sequence[Difference]) -> Unlike:
+def _unknown_work(name: str, different: Sequence[ParameterDifference]) -> Unlike:
     bears = [each for each in different if is_batch(each.parameter)]
     machines = [each for each in different if each.parameter == "instance_count"]
     differs = f" ({_listed(bears or machines)})" if bears or machines else ""
@@ -244,25 +247,25 @@ def _unknown_work(name: str, different: Sequence[Difference]) -> Unlike:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Statement:
     """One thing that a configuration says of the model: as it is compared, and as it was written."""
 
     said: str
     value: object
 
 
-def _said(job: Job, key_of: Callable[[str], str]) -> dict[str, _Said]:
+def _statements(job: Job, key_of: Callable[[str], str]) -> dict[str, _Statement]:
     """What a job's configuration says of its model (or its input), by names that all scripts share."""
-    found: dict[str, _Said] = {}
+    found: dict[str, _Statement] = {}
     for written, known in job.configuration.items():
         key = key_of(plain_name(written))
         # A path or an address does not tell what model lies there.
         if key and known.value is not None and not str(known.value).startswith(("/", "./", "../", "~", "s3:", "file:")):
-            found.setdefault(key, _Said(comparable(known.value, job.name), known.value))
+            found.setdefault(key, _Statement(comparable(known.value, job.name), known.value))
     return found
 
 
-def _apart(told: Sequence[dict[str, _Said]]) -> str:
+def _apart(told: Sequence[dict[str, _Statement]]) -> str:
     """``layers 44 and 48, hidden_size 6144 and 7168``: what both say, and otherwise."""
     first, second = told
     return ", ".join(
@@ -307,7 +310,7 @@ def _billions(parameters_count: float) -> str:
     return f"{billions:.3g} billion" if billions >= 1 else f"{parameters_count / 1e6:.3g} million"
 
 
-def _listed(found: Sequence[Difference]) -> str:
+def _listed(found: Sequence[ParameterDifference]) -> str:
     """``num_layers 44 and 48, hidden_width 6144 and 7168``."""
     shown = ", ".join(
         f"{each.parameter} {' and '.join('not given' if value is None else str(value) for value in each.values)}"
@@ -330,7 +333,7 @@ SEQUENCE = "sequence_length"
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class WorkRatio:
     """A step of the second job over one of the first; ``unit`` is that of the work where a step's is not the same."""
 
     samples: float
@@ -368,8 +371,8 @@ def work_between(
     after: Report,
     journal_before: pd.DataFrame,
     journal_after: pd.DataFrame,
-    different: Sequence[Difference] = (),
-) -> Work | None:
+    different: Sequence[ParameterDifference] = (),
+) -> WorkRatio | None:
     """What a step of ``after`` does over one of ``before``: by configuration, else by the throughput that both print in the
     same form on as many instances. Where neither tells and nothing about the batch is ``different``, it is the same; None
     where it is not known."""
@@ -380,10 +383,10 @@ def work_between(
     length = lengths[1] / lengths[0] if lengths[0] and lengths[1] else 1.0
     printed = samples_per_step(before), samples_per_step(after)
     if printed[0] and printed[1]:
-        return Work(printed[1] / printed[0], length)
+        return WorkRatio(printed[1] / printed[0], length)
     by_setup = samples_ratio(*setups)
     if by_setup is not None:
-        return Work(by_setup, length)
+        return WorkRatio(by_setup, length)
     if before.job.instance_count != after.job.instance_count:
         return None  # what is printed may be of one process or of all
     units = _units(journal_before), _units(journal_after)
@@ -392,11 +395,11 @@ def work_between(
         alike = not any(is_batch(each.parameter) or each.parameter in OF_THE_RANKS for each in different)
         # Rates of unlike things are of unlike scripts.
         rates_alike = not units[0] or not units[1] or bool(units[0] & units[1])
-        return Work(1.0, length, assumed=True) if alike and rates_alike else None
+        return WorkRatio(1.0, length, assumed=True) if alike and rates_alike else None
     ratio = second / first
     ratio = 1.0 if abs(ratio - 1) < _ALIKE else ratio
     of_tokens = all(unit.startswith(("token", "word")) for unit in units[0])
-    return Work(1.0, ratio) if of_tokens else Work(ratio, length)
+    return WorkRatio(1.0, ratio) if of_tokens else WorkRatio(ratio, length)
 
 
 def _per_step(journal: pd.DataFrame) -> float | None:

@@ -15,15 +15,15 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import pandas as pd
 
-from monitor.analyze.comparison import Change, Range, Verdict, change
+from monitor.analyze.comparison import Range, StepTimeChange, Verdict, change
 from monitor.analyze.journal import journal
 from monitor.analyze.mfu import parameters
 from monitor.analyze.pace import By, Floats, StableSteps, stable_steps, why_none
 from monitor.analyze.step_time import is_aggregated
 from monitor.diagnose.comparison.comparability import (
-    Difference,
+    ParameterDifference,
     Unlike,
-    Work,
+    WorkRatio,
     comparable,
     differences,
     is_of_the_setup,
@@ -37,7 +37,7 @@ from monitor.diagnose.words.step_readings import otherwise
 from monitor.model import Came, Job, Pair, PairSide, Report, came_of
 from monitor.predict.outcome import outcome
 from monitor.predict.parameters import as_set
-from monitor.predict.setup import Known, Setup, setup_of
+from monitor.predict.setup import Setup, SourcedValue, setup_of
 from monitor.predict.spread import promise_words
 
 # They change what is drawn, not how long it takes.
@@ -45,7 +45,7 @@ _NO_TIME = frozenset({"tensor_parallel_seed", "random_seed"})
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class AppliedAdvice:
     """A finding about the first job whose recommendation the second one has."""
 
     finding: str
@@ -72,18 +72,18 @@ class PredictedChange:
     """The parameters that the model knows and that differ, with both values."""
     beyond: tuple[str, ...]
     """Parameters that differ and that the model says nothing of."""
-    followed: tuple[Followed, ...] = ()
+    followed: tuple[AppliedAdvice, ...] = ()
     promise: str = ""
     """Which share of changes the range is for, in words behind ``the range``."""
 
 
-def predicted_change(before: Report, after: Report, different: tuple[Difference, ...]) -> PredictedChange:
+def predicted_change(before: Report, after: Report, different: tuple[ParameterDifference, ...]) -> PredictedChange:
     """The prediction for going from one job's setup to the other's. ``different`` are the differences of the two."""
     start = setup_of(before.job)
     change = _aligned(start, setup_of(after.job))
     found = outcome(start, change)
     changed = {name: (start.value(name), change.value(name)) for name in sorted(found.changes)}
-    followed = tuple(_followed(before, after))
+    followed = tuple(_applied_advice(before, after))
     by_model = found.step_time_change_pct if changed and found.time.effects else None
     if by_model == (0.0, 0.0, 0.0):
         by_model = None  # nothing that takes time is changed: that is no prediction
@@ -105,7 +105,7 @@ def predicted_change(before: Report, after: Report, different: tuple[Difference,
 
 def _aligned(start: Setup, change: Setup) -> Setup:
     """``change`` with the values of ``start`` where both say the same in another form, or a run has them of its own."""
-    values: dict[str, Known] = dict(change.values)
+    values: dict[str, SourcedValue] = dict(change.values)
     for name in [*values, *(name for name in start.values if name not in values)]:
         if is_own(name) or name in _NO_TIME:
             values.pop(name, None)
@@ -118,7 +118,7 @@ def _aligned(start: Setup, change: Setup) -> Setup:
     return replace(change, values=values)
 
 
-def _followed(before: Report, after: Report) -> list[Followed]:
+def _applied_advice(before: Report, after: Report) -> list[AppliedAdvice]:
     out = []
     for finding in before.findings:
         advice = finding.recommendation
@@ -133,7 +133,9 @@ def _followed(before: Report, after: Report) -> list[Followed]:
         method = told.method.rstrip(".") if told else ""
         was = advice.from_value if had is None else had
         promise = told.promise if told else ""
-        out.append(Followed(finding.id, advice.parameter, was, advice.to_value, predicted, _within(method), promise))
+        out.append(
+            AppliedAdvice(finding.id, advice.parameter, was, advice.to_value, predicted, _within(method), promise)
+        )
     return out
 
 
@@ -160,7 +162,7 @@ Answer = Literal["faster", "slower", "cannot tell", "not comparable"]
 
 
 @dataclass(frozen=True, slots=True)
-class Against:
+class PairComparison:
     """One job against the first."""
 
     name: str
@@ -171,9 +173,9 @@ class Against:
     step_pct: Range | None
     """(low, middle, high) percent by which one optimizer step takes longer, whatever is in it; None where the times cannot
     be compared."""
-    work: Work | None
+    work: WorkRatio | None
     """None where nobody knows whether steps do the same."""
-    change: Change | None
+    change: StepTimeChange | None
     predicted: PredictedChange
     is_of_one_job: bool = False
     """Both are the same job."""
@@ -223,9 +225,9 @@ class Comparison:
     """``reports[0]`` is A, the baseline; ``against[0]`` is B."""
 
     reports: tuple[Report, ...]
-    different: tuple[Difference, ...]
+    different: tuple[ParameterDifference, ...]
     figures: tuple[Figures, ...]
-    against: tuple[Against, ...]
+    against: tuple[PairComparison, ...]
     steps: tuple[StableSteps | None, ...]
     """The step times behind the figures, of each job; None where it has none."""
     notes: tuple[str, ...]
@@ -308,9 +310,9 @@ def _read(report: Report) -> _Read:
     return _Read(report, book, stable_steps(book))
 
 
-def letter(place: int) -> str:
+def letter(number: int) -> str:
     """How the jobs of a comparison are called: A, B, C, …"""
-    return chr(ord("A") + place) if place < 26 else f"job {place + 1}"
+    return chr(ord("A") + number) if number < 26 else f"job {number + 1}"
 
 
 def is_same(a: Report, b: Report) -> bool:
@@ -324,7 +326,7 @@ def _streams(report: Report) -> frozenset[str]:
     return frozenset(map(str, report.run.steps["stream"].cat.categories))
 
 
-def _pair(first: _Read, other: _Read, name: str) -> tuple[Against, tuple[str, ...]]:
+def _pair(first: _Read, other: _Read, name: str) -> tuple[PairComparison, tuple[str, ...]]:
     """The second job against the first, and what should be known of the two."""
     before, after = first.report, other.report
     different = differences([before.job, after.job])
@@ -345,11 +347,11 @@ def _pair(first: _Read, other: _Read, name: str) -> tuple[Against, tuple[str, ..
     step = None if found is None else found.percent()
     readings = before.run.logs.readings, after.run.logs.readings
     differently = "" if found is None else otherwise(name, *readings, found.by == "clock")
-    result = Against(after.job.name, verdict, reason, step, work, found, predicted, same, apart, differently)
+    result = PairComparison(after.job.name, verdict, reason, step, work, found, predicted, same, apart, differently)
     return result, tuple(_of_two(name, first, other, result, clock))
 
 
-def _verdict(found: Change, clock: Change | None, ratio: float) -> tuple[Verdict, str]:
+def _verdict(found: StepTimeChange, clock: StepTimeChange | None, ratio: float) -> tuple[Verdict, str]:
     """The verdict, and why there is none."""
     verdict = found.verdict(ratio)
     if verdict == "cannot tell":
@@ -406,7 +408,7 @@ def _of_one(name: str, read: _Read, steps: StableSteps | None) -> list[str]:
     return said
 
 
-def _of_two(name: str, first: _Read, other: _Read, result: Against, clock: Change | None) -> list[str]:
+def _of_two(name: str, first: _Read, other: _Read, result: PairComparison, clock: StepTimeChange | None) -> list[str]:
     said: list[str] = []
     formats = [set(each.report.steps.formats) if each.report.steps else set() for each in (first, other)]
     if result.change is None:
@@ -429,7 +431,7 @@ def _of_two(name: str, first: _Read, other: _Read, result: Against, clock: Chang
     return said
 
 
-def _by_clock(first: _Read, other: _Read, found: Change) -> Change | None:
+def _by_clock(first: _Read, other: _Read, found: StepTimeChange) -> StepTimeChange | None:
     """What the times of the lines say, where the printed times say something else beyond doubt."""
     clock = change(first.ways, other.ways, "clock") if found.by == "printed" else None
     if clock is None:
@@ -476,7 +478,7 @@ def _is_earlier(a: Report, b: Report) -> bool:
     return a.job.created is not None and b.job.created is not None and a.job.created < b.job.created
 
 
-def _side(report: Report, result: Against, place: int) -> PairSide:
+def _side(report: Report, result: PairComparison, place: int) -> PairSide:
     job = report.job
     return PairSide(job.name, job.arn, job.created, result.change.steps[place] if result.change else 0)
 

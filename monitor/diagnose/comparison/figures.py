@@ -1,4 +1,4 @@
-"""What did each of several jobs cost and achieve, in the same figures? One value per job, unknown where it is unknown."""
+"""What each of several jobs cost and achieved, in the same figures. One value per job, unknown where it is unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which figures are shown side by side, and how is each written? The same rows for a terminal, a page and Markdown.
+"""The figures that are shown side by side, and how each is written. The same rows for a terminal, a page and Markdown.
 
 Of what cannot be compared, a sentence says why, for each figure that one of the jobs does not have.
 """
@@ -56,7 +56,7 @@ def prediction_lines(comparison: Comparison) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class ChartedFigure:
     """A figure that can be drawn: its value in each job, None where it is not known, and how a value of it is written."""
 
     title: str
@@ -65,17 +65,18 @@ class Measure:
     is_percent: bool
 
 
-def measures(figures: Sequence[Figures]) -> list[Measure]:
+def measures(figures: Sequence[Figures]) -> list[ChartedFigure]:
     """The figures that can be drawn, those that no job has left out."""
     rows = [
-        Measure(title, tuple(of(each) for each in figures), write, write is percent) for title, of, write in _MEASURES
+        ChartedFigure(title, tuple(of(each) for each in figures), write, write is percent)
+        for title, of, write in _MEASURES
     ]
     return [row for row in rows if any(value is not None for value in row.values)]
 
 
-def heading(comparison: Comparison, place: int) -> str:
+def heading(comparison: Comparison, number: int) -> str:
     """``A  gpt-run-1``."""
-    return f"{letter(place)}  {comparison.jobs[place].name}"
+    return f"{letter(number)}  {comparison.jobs[number].name}"
 
 
 def _value(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""How is the result of a comparison worded? The verdict in one sentence, why there is none, and what was predicted."""
+"""The wording of a comparison's result. The verdict in one sentence, why there is none, and what was predicted."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.analyze.comparison import Change, Range
+from monitor.analyze.comparison import Range, StepTimeChange
 from monitor.model import Came
 from monitor.words import capitalised, count, percent, sentence, step_seconds
 
 if TYPE_CHECKING:
-    from monitor.diagnose.comparison.compare import Against
+    from monitor.diagnose.comparison.compare import PairComparison
 
 _OF_INTEREST_PCT = (5.0, 2.0)
 #: What the measured range beside a verdict is.
@@ -27,7 +27,7 @@ def range_words(found: Range) -> str:
     return f"{_signed(middle)} % ({_signed(low)} to {_signed(high)})"
 
 
-def verdict_words(result: Against, name: str, seconds: tuple[float | None, float | None]) -> str:
+def verdict_words(result: PairComparison, name: str, seconds: tuple[float | None, float | None]) -> str:
     """``B takes 14.0 % less time a step (12.7 to 15.2 %): 1.21 s, not 1.41 s.`` ``name`` is the second job's."""
     found = headline(result, name, seconds)
     # The reason says how many steps would do, too.
@@ -50,7 +50,7 @@ class Headline:
         return f"{self.answer}: {self.enough}" if self.enough else self.answer
 
 
-def headline(result: Against, name: str, seconds: tuple[float | None, float | None]) -> Headline:
+def headline(result: PairComparison, name: str, seconds: tuple[float | None, float | None]) -> Headline:
     """The verdict in a few words, and what it rests on."""
     if result.unlike is not None:
         return Headline("Not comparable", f"{result.unlike.why} {result.unlike.remedy}")
@@ -75,7 +75,7 @@ def headline(result: Against, name: str, seconds: tuple[float | None, float | No
     )
 
 
-def work_words(result: Against, name: str, samples: tuple[float | None, float | None]) -> str:
+def work_words(result: PairComparison, name: str, samples: tuple[float | None, float | None]) -> str:
     """Whether the same work is compared; empty where it is not."""
     work = result.work
     if work is None or result.unlike is not None:
@@ -88,7 +88,7 @@ def work_words(result: Against, name: str, samples: tuple[float | None, float | 
     return f"A step of {name} has {work.ratio:.3g} x the {work.unit}s of one of A."
 
 
-def summary_words(against: Sequence[Against], names: Sequence[str]) -> str:
+def summary_words(against: Sequence[PairComparison], names: Sequence[str]) -> str:
     """Several verdicts in one sentence; the most that was gained, else the most that was lost, by name."""
     said = []
     for verdict, time in (("faster", "less"), ("slower", "more")):
@@ -126,7 +126,7 @@ def spread_words(times_s: Sequence[NDArray[np.float64] | None], names: Sequence[
     return f"{'; '.join(shares)} take less than A's median, {step_seconds(median)}."
 
 
-def cannot_tell(found: Change, work_ratio: float) -> str:
+def cannot_tell(found: StepTimeChange, work_ratio: float) -> str:
     """Why an interval that holds 0 tells nothing, and what would help, as a sentence."""
     low, middle, high = found.percent(work_ratio)
     size = f"{found.steps[0]:,} and {count(found.steps[1], 'step')}"
@@ -140,7 +140,7 @@ def cannot_tell(found: Change, work_ratio: float) -> str:
     return f"{seen}, and two runs of one configuration differ by as much."
 
 
-def prediction_words(result: Against) -> list[str]:
+def prediction_words(result: PairComparison) -> list[str]:
     """Predicted beside measured, a sentence each; empty where nothing was predicted."""
     said, told = [], result.predicted
     for each in told.followed:
@@ -159,7 +159,7 @@ def prediction_words(result: Against) -> list[str]:
     return said
 
 
-def beside_words(result: Against) -> str:
+def beside_words(result: PairComparison) -> str:
     """What was predicted beside what was measured, and what came of it; empty where nothing was predicted."""
     predicted, measured = result.predicted.change_pct, result.for_same_samples_pct
     if predicted is None:
@@ -183,7 +183,7 @@ CAME: Mapping[Came, str] = {
 }
 
 
-def came_words(result: Against) -> str:
+def came_words(result: PairComparison) -> str:
     """What came of a prediction, and why; empty where that cannot be said."""
     predicted = result.predicted.change_pct
     if result.came is None or predicted is None:

@@ -1,4 +1,4 @@
-"""How is a job's end described, and a standstill? Where, when, after what, what followed, and the lines that show it; what the
+"""How a job's end or standstill is described. Where, when, after what, what followed, and the lines that show it; what the
 GPUs do meanwhile, who stopped first, where to restart from."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pandas as pd
 from monitor.analyze.cascade import Cascade, cascade, cascade_words
 from monitor.analyze.checkpoints import saves
 from monitor.analyze.ending import Ending
-from monitor.analyze.silence import HeldGpus, Silence
+from monitor.analyze.silence import GpuPattern, Silence
 from monitor.diagnose.rulebook import Case
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.words.report import lost_words, quoted
@@ -32,7 +32,7 @@ def who(first: Cascade | None, unknown: str = "A process") -> str:
     return " on ".join(part for part in (rank, first.node) if part)
 
 
-def place(first: Cascade | None) -> str:
+def where_words(first: Cascade | None) -> str:
     """``on algo-2, rank 14`` for a title; empty where nothing is known."""
     if first is None or (first.rank is None and not first.node):
         return ""
@@ -71,7 +71,7 @@ def line_words(first: Cascade | None) -> str:
     return f"log line {first.line:,}" if first is not None and first.line > 0 else ""
 
 
-def followed(first: Cascade | None) -> str:
+def follower_sentence(first: Cascade | None) -> str:
     """A sentence of what came after the first error, folded; empty where nothing did."""
     if first is None or not first.followers:
         return ""
@@ -173,7 +173,7 @@ def opening(case: Case, ending: Ending, what: str) -> str:
     return f"{subject} {what}{when(case, ending)}{f' ({line})' if line else ''}."
 
 
-def said(ending: Ending) -> str:
+def line_sentence(ending: Ending) -> str:
     """What the deciding line says, as a sentence behind another one."""
     text = quoted(ending.text)
     text = text if len(text) <= _LONGEST_SAID else f"{text[: _LONGEST_SAID - 1]}…"
@@ -182,37 +182,37 @@ def said(ending: Ending) -> str:
 
 def rest(case: Case, ending: Ending) -> str:
     """What followed, and where to go on from."""
-    return followed(ending.first) + from_checkpoint(case, ending.at)
+    return follower_sentence(ending.first) + from_checkpoint(case, ending.at)
 
 
-def pattern_words(case: Case, held: HeldGpus | None) -> tuple[str, str]:
+def pattern_words(case: Case, pattern: GpuPattern | None) -> tuple[str, str]:
     """What the GPUs did in the silence: (clause, sentence), both empty where nothing can be said."""
-    if held is None:
+    if pattern is None:
         return "", ""
-    where = nodes(sorted(held.levels), case.gpu_nodes or len(held.levels))
-    if held.pattern == "waiting":
-        same = " They were at that level before as well." if held.changed is False else ""
+    where = nodes(sorted(pattern.levels), case.gpu_nodes or len(pattern.levels))
+    if pattern.pattern == "waiting":
+        same = " They were at that level before as well." if pattern.changed is False else ""
         words = (
             " That pattern means a collective operation that never completes: the GPUs wait in it. NCCL gives up "
             "after 10 min by default (30 in older PyTorch), if at all."
         )
         return f"; GPUs pinned near 100 % {where}", words + same
-    if held.pattern == "idle":
+    if pattern.pattern == "idle":
         return (
             f"; GPUs idle {where}",
             " The processes wait for something other than the GPU; likely a data read, a lock, or a dead peer.",
         )
-    low, high = percent(min(held.levels.values())), percent(max(held.levels.values()))
-    if held.pattern == "split":
-        idle = nodes(held.idle_nodes, len(held.levels))
+    low, high = percent(min(pattern.levels.values())), percent(max(pattern.levels.values()))
+    if pattern.pattern == "split":
+        idle = nodes(pattern.idle_nodes, len(pattern.levels))
         return f"; GPUs idle {idle}, the others wait", f" The others (up to {high}) wait for something {idle}."
     return f"; GPUs flat between {low} and {high}", " Training never keeps utilization that flat."
 
 
-def gpu_evidence(held: HeldGpus | None, found: Silence) -> tuple[Evidence, ...]:
-    if held is None:
+def gpu_evidence(pattern: GpuPattern | None, found: Silence) -> tuple[Evidence, ...]:
+    if pattern is None:
         return ()
-    ordered = sorted(held.levels.items(), key=lambda item: item[1])
+    ordered = sorted(pattern.levels.items(), key=lambda item: item[1])
     chosen = ordered if len(ordered) <= 4 else [*ordered[:2], *ordered[-2:]]
     return tuple(
         Evidence(

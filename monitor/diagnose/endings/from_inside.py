@@ -1,4 +1,4 @@
-"""How is an end described that the program came to by itself?
+"""The description of an end that the program came to by itself.
 
 By an exception about data or one of its own, a loss that is not a number, a missing permission (with the statement that would
 have prevented it), or a collective operation in which ranks waited until its timeout.
@@ -41,14 +41,21 @@ def of_data(case: Case, ending: Ending) -> Finding:
     if "another shape" in ending.why or "equal size" in ending.text:
         step = "First print the shapes in that batch; pad or drop whatever differs (drop_last=True for a last, smaller one)."
     return _program(
-        case, ending, "data-error", "Data error", f"{ended.opening(case, ending, what)}{ended.said(ending)}{why}", step
+        case,
+        ending,
+        "data-error",
+        "Data error",
+        f"{ended.opening(case, ending, what)}{ended.line_sentence(ending)}{why}",
+        step,
     )
 
 
 def of_program(case: Case, ending: Ending) -> Finding:
     """The finding ``script-error``."""
     why = f" {capitalised(ending.why)}" if ending.why else ""
-    opening = f"{ended.opening(case, ending, 'failed in the training program itself')}{ended.said(ending)}{why}"
+    opening = (
+        f"{ended.opening(case, ending, 'failed in the training program itself')}{ended.line_sentence(ending)}{why}"
+    )
     own = [frame for frame in ending.frames if not frame.startswith("data: ")]
     at = own[-1].partition(" in ")[0] if own else ended.line_words(ending.first) or "the line shown"
     step = f"Start at {at}, and test with one or two steps on one instance before the next long run."
@@ -62,9 +69,11 @@ def lost_loss(case: Case, ending: Ending | None) -> Finding | None:
         return None
     if found is None:
         assert ending is not None
-        opening = f"{ended.opening(case, ending, 'exited because the loss was NaN or infinite')}{ended.said(ending)}"
+        opening = (
+            f"{ended.opening(case, ending, 'exited because the loss was NaN or infinite')}{ended.line_sentence(ending)}"
+        )
         at, evidence = ending.at, ended.shown(case, ending)
-        title = f"Loss is NaN{ended.place(ending.first)}"
+        title = f"Loss is NaN{ended.where_words(ending.first)}"
     else:
         at = found.start
         rank = "" if found.rank is None else f", as reported by rank {found.rank}"
@@ -125,7 +134,7 @@ def _program(case: Case, ending: Ending, id: str, title: str, opening: str, step
         id,
         "critical",
         ending.confidence,
-        f"{title}{f': {name}' if name else ''}{ended.place(ending.first)}"[:_LONGEST_TITLE],
+        f"{title}{f': {name}' if name else ''}{ended.where_words(ending.first)}"[:_LONGEST_TITLE],
         f"{opening}{ended.doubt(ending)}{ended.rest(case, ending)}",
         ended.shown(case, ending),
         Recommendation(step, source=ended.SOURCE),
@@ -245,7 +254,7 @@ def collective_timeout(case: Case, ending: Ending) -> Finding:
         "nccl-timeout",
         "critical",
         ending.confidence,
-        f"Collective timed out{f' after {duration(silence_s)}' if silence_s else ''}{ended.place(first)}"[:79],
+        f"Collective timed out{f' after {duration(silence_s)}' if silence_s else ''}{ended.where_words(first)}"[:79],
         f"{who} {what}{ended.when(case, ending)} "
         f"({ended.line_words(first) or 'by FailureReason'}).{silence}{others}{joined}{suspects} Which rank was "
         "missing is not confirmed: the rank that reports first is only the first to time "

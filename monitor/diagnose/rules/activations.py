@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from monitor.diagnose.advised import CHECKPOINTING, SHORT_MEMORY_PCT, held, memory_p95, memory_words, prediction, read
+from monitor.diagnose.advised import (
+    CHECKPOINTING,
+    SHORT_MEMORY_PCT,
+    memory_evidence,
+    memory_p95,
+    memory_words,
+    prediction,
+    read,
+)
 from monitor.diagnose.rulebook import Case, rule
 from monitor.model import Evidence, Finding, Recommendation, Severity
 from monitor.predict.outcome import what_if
@@ -147,4 +155,4 @@ def _evidence(case: Case) -> tuple[Evidence, ...]:
     memory = memory_p95(case)
     if memory is None or _ran_out(case):
         return (Evidence("what the job would have needed, at least", memory, "%"),)
-    return held(case)
+    return memory_evidence(case)

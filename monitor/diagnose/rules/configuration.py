@@ -6,7 +6,7 @@ from monitor.diagnose.advised import in_its_words
 from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.setup_findings import finding_of
 from monitor.model import Finding
-from monitor.predict.problems.libraries import Problem
+from monitor.predict.problems.libraries import SetupProblem
 from monitor.predict.problems.rules import problems_of
 from monitor.predict.setup import Setup, setup_of
 
@@ -119,7 +119,7 @@ def pipeline_inside_node(case: Case) -> Finding | None:
     return _one(case, "pipeline-inside-node")
 
 
-def _problems(case: Case, id: str) -> tuple[Setup, tuple[Problem, ...]]:
+def _problems(case: Case, id: str) -> tuple[Setup, tuple[SetupProblem, ...]]:
     setup = setup_of(case.run.job)
     ran = len(case.run.steps) > 0
     return setup, tuple(each for each in problems_of(setup) if each.id == id and not (ran and each.refutable))

@@ -71,7 +71,7 @@ def cuda_out_of_memory(case: Case) -> Finding | None:
         "cuda-out-of-memory",
         "critical",
         ending.confidence,
-        f"GPU memory ran out{ended.place(ending.first)}",
+        f"GPU memory ran out{ended.where_words(ending.first)}",
         f"{ended.opening(case, ending, 'ran out of GPU memory')}{sizes}{seen}{ended.rest(case, ending)}",
         (*ended.shown(case, ending), *figures),
         next_step.recommendation,
@@ -121,7 +121,7 @@ def host_out_of_memory(case: Case) -> Finding | None:
         "host-out-of-memory",
         "critical",
         ending.confidence,
-        f"{'Process killed' if ending.kind == 'killed' else 'Host memory ran out'}{ended.place(ending.first)}",
+        f"{'Process killed' if ending.kind == 'killed' else 'Host memory ran out'}{ended.where_words(ending.first)}",
         f"{ended.opening(case, ending, what)}{memory}{ended.doubt(ending)}{ended.rest(case, ending)}",
         (*ended.shown(case, ending), *evidence),
         Recommendation(

@@ -14,7 +14,7 @@ from monitor.diagnose.advised import (
     estimated,
     fits,
     gain,
-    held,
+    memory_evidence,
     memory_words,
     prediction,
     read,
@@ -55,7 +55,7 @@ def small_microbatch(case: Case) -> Finding | None:
     size, steps = setup.microbatch_size, setup.microbatches
     if size is None or steps is None or steps < 2 or (setup.pipeline_degree or 1) > 1:
         return None
-    factor = next((each for each in _FACTORS if steps % each == 0 and _has_place(setup, each)), None)
+    factor = next((each for each in _FACTORS if steps % each == 0 and _has_room(setup, each)), None)
     if factor is None:
         return None
     values = _values(setup, factor)
@@ -77,7 +77,7 @@ def small_microbatch(case: Case) -> Finding | None:
         f"{count(steps // factor, 'microbatch', 'microbatches')} would take about {percent(-change[1])} less time.",
         (
             *read(case, "micro_batch_size", "batch_size", "gradient_accumulation_steps", "microbatches", "global_batch_size"),
-            *held(case),
+            *memory_evidence(case),
         ),
         Recommendation(
             f"Raise {batch} from {size} to {size * factor}{along}: the global batch stays the same.{saved(case, found)} "
@@ -106,7 +106,7 @@ def _without_pipeline(setup: Setup) -> Setup:
     return changed(replace(setup, framework="ddp"), {})
 
 
-def _has_place(setup: Setup, factor: int) -> bool:
+def _has_room(setup: Setup, factor: int) -> bool:
     values = _values(setup, factor)
     return sound(setup, values) and fits(setup, values)
 
@@ -197,7 +197,7 @@ def needless_sharding(case: Case) -> Finding | None:
         (
             *read(case, "sharded_data_parallel_degree", "hybrid_shard_degree", "sharding_strategy", "zero_stage",
                   "parameters_billion", "gradient_accumulation_steps"),
-            *held(case),
+            *memory_evidence(case),
         ),
         Recommendation(
             f"{words}, and compare the step times.{saved(case, found)} It uses more memory: {memory_words(found)}.",

@@ -13,8 +13,8 @@ from monitor.diagnose.advised import (
     gain,
     gains,
     has_room,
-    held,
     low,
+    memory_evidence,
     memory_p95,
     memory_words,
     microbatches_option,
@@ -124,7 +124,7 @@ def lower_active_microbatches(case: Case) -> Finding | None:
         f"across {p} stages: those beyond {p + 2} only wait, and hold their activations.",
         (
             *read(case, "active_microbatches", "microbatches", "pipeline_parallel_degree"),
-            *held(case),
+            *memory_evidence(case),
         ),
         Recommendation(
             f"Lower active_microbatches from {a} to {p + 2}: nearly the same step time, and {memory_words(found)}.",

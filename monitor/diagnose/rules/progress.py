@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from monitor.analyze.cascade import ERRORS
 from monitor.analyze.phases import Beginning, beginning, working_since
 from monitor.analyze.phases import gpus_at_work as at_work
-from monitor.analyze.silence import Silence, held_gpus, silence, stands_still, still_logs
+from monitor.analyze.silence import Silence, gpu_pattern, is_standstill, silence, still_logs
 from monitor.analyze.utilization import training_spans
 from monitor.diagnose.endings.description import error, first_to_stop, gpu_evidence, pattern_words
 from monitor.diagnose.endings.description import last_checkpoint_words as last_checkpoint
@@ -57,9 +57,9 @@ def stall(case: Case) -> Finding | None:
     found = _silence(case)
     if found is None:
         return None
-    held = held_gpus(case.run.metrics, found.since, found.until)
+    held = gpu_pattern(case.run.metrics, found.since, found.until)
     last_line = case.run.logs.last_line_at or found.since
-    if not stands_still(found, held, last_line):
+    if not is_standstill(found, held, last_line):
         return None
     still = still_logs(found, last_line)
     sure = held is not None and held.pattern in {"waiting", "split", "idle"} and held.changed is not False and not still

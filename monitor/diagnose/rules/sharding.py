@@ -11,7 +11,7 @@ from monitor.diagnose.advised import (
     estimated,
     gain,
     has_room,
-    held,
+    memory_evidence,
     memory_p95,
     memory_words,
     prediction,
@@ -77,7 +77,10 @@ def shard_optimizer_state(case: Case) -> Finding | None:
         "high" if large else "medium",
         f"Optimizer state not sharded over {ranks} ranks",
         f"Each of {ranks} data-parallel ranks keeps the same optimizer state{size}{full}.",
-        (*read(case, "shard_optimizer_state", "sharding_strategy", "zero_stage", "parameters_billion"), *held(case)),
+        (
+            *read(case, "shard_optimizer_state", "sharding_strategy", "zero_stage", "parameters_billion"),
+            *memory_evidence(case),
+        ),
         Recommendation(
             f"{option.words}: {memory_words(found)}. The traffic stays the same, but what is gathered after a step hides "
             "behind nothing: that costs little on one node, and more with every node. Checkpoints are then written in parts.",
@@ -147,7 +150,7 @@ def sharding_across_nodes(case: Case) -> Finding | None:
         (
             *read(case, "sharded_data_parallel_degree", "hybrid_shard_degree", "sharding_strategy", "zero_stage"),
             *read(case, "parameters_billion", "gpus_per_node"),
-            *held(case),
+            *memory_evidence(case),
         ),
         Recommendation(
             f"{words.format(each=each)} and compare the step times.{saved(case, found)} It uses more memory: "

@@ -11,7 +11,7 @@ from monitor.diagnose.advised import (
     SMP_PRACTICES,
     gain,
     has_room,
-    held,
+    memory_evidence,
     memory_p95,
     memory_words,
     prediction,
@@ -85,7 +85,7 @@ def fewer_features(case: Case) -> Finding | None:
         f"with less of that; {memory_words(found)}.",
         (
             *read(case, parameter),
-            *held(case),
+            *memory_evidence(case),
         ),
         Recommendation(
             f"Try {parameter} {_plain(to)} instead of {_plain(now)} and compare the step times.{saved(case, found)}",

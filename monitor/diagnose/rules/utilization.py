@@ -78,7 +78,7 @@ def one_gpu_in_use(case: Case) -> Finding | None:
         f"100 %), their memory {percent(first.held_sum)}. The other {first.gpus - 1} are paid for and "
         f"idle.{seen}{money_of(case, savings, 'of idle GPUs')}"
         + (f" {told.each} processes run on each host and seem to share one GPU." if told and several else ""),
-        _sums(case, first) + _said(told),
+        _sums(case, first) + _evidence(told),
         Recommendation(
             "Let each process take its own GPU: torch.cuda.set_device(int(os.environ['LOCAL_RANK'])) before anything is "
             "allocated."
@@ -179,7 +179,7 @@ def _unused(case: Case, found: tuple[InUse, ...], told: Processes | None) -> Fin
         f"{case.clock(case.window.start) if case.window else 'the start'}: summed over the host, GPU utilization is "
         f"{percent(first.busy_sum)} and GPU memory utilization {percent(first.held_sum)} ({100 * first.gpus} % "
         f"would be all of them): {why}.{seen}{money_of(case, savings, 'of idle GPUs')}",
-        _sums(case, first) + _said(told),
+        _sums(case, first) + _evidence(told),
         _start_all(first.used, first.gpus, told),
         not_checked=() if seen else ("which GPUs are idle: CloudWatch has no figures for single GPUs",),
         savings=savings,
@@ -203,7 +203,7 @@ def _unused_unseen(case: Case, told: Processes | None) -> Finding | None:
         f"{told.each} processes run on each host ({told.said_by}), and the hosts have {gpus} GPUs "
         f"{nodes([node.name for node in hosts], len(case.run.job.nodes))}: {gpus - told.each} of them get no work."
         f"{money_of(case, savings, 'of idle GPUs')}",
-        (Evidence("processes on each host", float(told.each), f"of {gpus} GPUs", hosts[0].name), *_said(told)),
+        (Evidence("processes on each host", float(told.each), f"of {gpus} GPUs", hosts[0].name), *_evidence(told)),
         _start_all(told.each, gpus, told),
         not_checked=("GPU utilization: no metrics could be read", "whether one process drives several GPUs"),
         savings=savings,
@@ -353,5 +353,9 @@ def _sums(case: Case, one: InUse) -> tuple[Evidence, ...]:
     )
 
 
-def _said(told: Processes | None) -> tuple[Evidence, ...]:
-    return () if told is None else (Evidence("processes on each host", float(told.each), told.said_by, line=told.line),)
+def _evidence(facts: Processes | None) -> tuple[Evidence, ...]:
+    return (
+        ()
+        if facts is None
+        else (Evidence("processes on each host", float(facts.each), facts.said_by, line=facts.line),)
+    )

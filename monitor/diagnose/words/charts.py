@@ -1,4 +1,4 @@
-"""What does a chart show, in one sentence above it? For all of a job, or for the part that is shown."""
+"""What a chart shows, in one sentence above it. For all of a job, or for the part that is shown."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pandas as pd
 from monitor.analyze.journal import Losses
 from monitor.analyze.stalls import StepAnatomy
 from monitor.analyze.timeline import JOB, NOWHERE, Timeline
-from monitor.charts.elements import Span, cut
-from monitor.charts.step_time import Changes, Work, against_peers, node_medians
+from monitor.charts.elements import Span, clipped
+from monitor.charts.step_time import Changes, WorkTimes, against_peers, node_medians
 from monitor.charts.utilization import Measured
 from monitor.diagnose.rules.pace import slower_words
 from monitor.diagnose.unlike import ODD_POINTS
@@ -50,7 +50,7 @@ def stretch(part: Span, zone: tzinfo) -> str:
     return f"{start} to {end} {zone_name(part[1], zone)}"
 
 
-def utilization_said(report: Report, metric: MetricName, rows: Measured, part: Span | None, zone: tzinfo) -> str:
+def utilization_sentence(report: Report, metric: MetricName, rows: Measured, part: Span | None, zone: tzinfo) -> str:
     """``GPU 46 % on all 4 nodes since 14:05; algo-3 is 17 points lower.`` Of a part its means; else those of the work."""
     means, when = rows.within(part).means(), "" if part is None else f" from {stretch(part, zone)}"
     mean = sum(means.values()) / len(means) if means else None
@@ -124,7 +124,7 @@ def slow_node(report: Report) -> str | None:
     return next((fact.node for fact in _facts(report, "step time")), None)
 
 
-def steps_said(report: Report, work: Work, part: Span | None, zone: tzinfo) -> str:
+def steps_sentence(report: Report, work: WorkTimes, part: Span | None, zone: tzinfo) -> str:
     """``A step takes 4.10 s (p10 to p90 4.05 to 4.21 s); algo-5 takes 2.63 s, 1.31 x the median of its peers.``"""
     shown = work.within(part)
     when = "" if part is None else f" from {stretch(part, zone)}"
@@ -142,7 +142,7 @@ def steps_said(report: Report, work: Work, part: Span | None, zone: tzinfo) -> s
     return sentence(said + _of_nodes(report, shown, part))
 
 
-def _of_nodes(report: Report, shown: Work, part: Span | None) -> str:
+def _of_nodes(report: Report, shown: WorkTimes, part: Span | None) -> str:
     """``; algo-5 takes 2.63 s, 1.31 x the median of its peers`` where a finding says so, of a part by that part's steps;
     else how far apart the nodes are. Empty where fewer than two report."""
     medians, slow = node_medians(shown), slow_node(report)
@@ -162,7 +162,7 @@ def _value(report: Report, role: Role, otherwise: float) -> float:
     return fact.value if fact is not None and isinstance(fact.value, float) else otherwise
 
 
-def loss_said(found: Losses, part: Span | None, zone: tzinfo) -> str:
+def loss_sentence(found: Losses, part: Span | None, zone: tzinfo) -> str:
     """``Training loss 2.31 at step 4,500, down from 10.8; 3 reports are NaN or infinite, the first at step 4,420.``"""
     rows, when = _shown(found, part, zone)
     known, bad = rows[rows["loss"].notna()], rows[rows["bad"]]
@@ -177,7 +177,7 @@ def loss_said(found: Losses, part: Span | None, zone: tzinfo) -> str:
     return sentence(said)
 
 
-def rate_said(found: Losses, part: Span | None, zone: tzinfo) -> str:
+def rate_sentence(found: Losses, part: Span | None, zone: tzinfo) -> str:
     """``Learning rate 2.8e-05 at step 4,500; its peak was 0.0003.``"""
     rows, when = _shown(found, part, zone)
     known = rows[rows["learning_rate"].notna()]
@@ -190,14 +190,14 @@ def rate_said(found: Losses, part: Span | None, zone: tzinfo) -> str:
 
 def _shown(found: Losses, part: Span | None, zone: tzinfo) -> tuple[pd.DataFrame, str]:
     """The reports of that time, and the words for it."""
-    return cut(found.rows, part, "at", "at"), "" if part is None else f" from {stretch(part, zone)}"
+    return clipped(found.rows, part, "at", "at"), "" if part is None else f" from {stretch(part, zone)}"
 
 
 def _at_step(row: pd.Series) -> str:
     return "" if pd.isna(row["step"]) else f" at step {row['step']:,}"
 
 
-def progress_said(report: Report, reached: pd.DataFrame, part: Span | None, zone: tzinfo) -> str:
+def progress_sentence(report: Report, reached: pd.DataFrame, part: Span | None, zone: tzinfo) -> str:
     """``The last step was 438 at 11:52 CET, 28 min ago.``"""
     if reached.empty:
         return sentence(f"No steps were logged{f' from {stretch(part, zone)}' if part else ''}")
@@ -211,7 +211,7 @@ def progress_said(report: Report, reached: pd.DataFrame, part: Span | None, zone
 _BEFORE_THE_PROGRAM = frozenset({"starting", "downloading", "image"})
 
 
-def phases_said(report: Report, frame: pd.DataFrame) -> str:
+def phases_sentence(report: Report, frame: pd.DataFrame) -> str:
     """``Goodput 87 %: of 1 h 14 min billed, 1 h 4 min was training; the longest other part is initialization, 3 min
     ($6.55).``"""
     billed: dict[str, float] = {}
@@ -307,7 +307,7 @@ _LOW_SHARE = 0.6
 _FEWEST_STILL = 2
 
 
-def gpus_said(stats: NodeStats) -> str:
+def gpus_sentence(stats: NodeStats) -> str:
     """``GPU 5 of algo-2 is least busy, 48 %; the others 92 to 95 %``."""
     node = stats.node.name
     busy = {gpu.gpu: gpu.utilization.mean for gpu in stats.gpus if gpu.utilization is not None}
@@ -326,7 +326,7 @@ def gpus_said(stats: NodeStats) -> str:
     return f"GPU {odd} of {node} is {word}, {percent(busy[odd])}; the others {_range(min(others), max(others))}"
 
 
-def anatomy_said(found: StepAnatomy) -> str:
+def anatomy_sentence(found: StepAnatomy) -> str:
     """``GPUs are at 93 to 96 % throughout the step``, ``GPUs fall to 20 % for 0.4 s of a step of 3.0 s, else 84 %`` or ``GPUs
     stand still for 0.6 s of a step of 2.1 s``."""
     busy = found.pieces["mean_pct"]

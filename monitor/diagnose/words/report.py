@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, tzinfo
 from typing import Any, NamedTuple
 
-from monitor.diagnose.comparison.comparability import Difference
+from monitor.diagnose.comparison.comparability import ParameterDifference
 from monitor.diagnose.stakes import Bill, stakes_usd
 from monitor.masking import MASK, without_secrets
 from monitor.model import METRICS, Evidence, Job, Mute, NodeStats, Report, Saving, Utilized
@@ -88,7 +88,7 @@ def cost_words(report: Report) -> list[str]:
     if cost.price_usd_per_instance_hour is not None:
         said.append(f"Price: {usd(cost.price_usd_per_instance_hour)} per instance-hour ({cost.price_source}).")
     elif gaps := [gap for gap in report.run.gaps if gap.what == "price"]:
-        said.append(f"Cost unknown: {' '.join(gap.said for gap in gaps)}")
+        said.append(f"Cost unknown: {' '.join(gap.sentence for gap in gaps)}")
     else:
         said.append("Cost unknown: no price is set for this instance type in the settings file.")
     if retained_s := report.job.warm_pool_billable_seconds:
@@ -214,7 +214,7 @@ NAMED = 3
 _LONGEST = 40
 
 
-def like_words(name: str, different: Sequence[Difference]) -> str:
+def like_words(name: str, different: Sequence[ParameterDifference]) -> str:
     """``Compared with the previous run gpt-60b-run-6: microbatches 8 → 4``; the previous run's value comes first."""
     if not different:
         return f"Same settings as the previous run, {name}"

@@ -157,7 +157,7 @@ def explained(reading: StepReading) -> tuple[str, ...]:
     learned = [f"  learned from this log: {reading.shape}"] if reading.shape else []
     said = [named, *learned, *(f"  {text}" for text in corrections([reading]))]
     for line in reading.lines:
-        said += [f"  {_place(line)}: {line.text}", *(f"    {part}" for part in _figures(line, reading))]
+        said += [f"  {_line_position(line)}: {line.text}", *(f"    {part}" for part in _figures(line, reading))]
     return tuple(said)
 
 
@@ -231,7 +231,7 @@ def _correction(reading: StepReading) -> str:
     return ""
 
 
-def _place(line: ReadLine) -> str:
+def _line_position(line: ReadLine) -> str:
     return f"line {line.line:,}" if line.line > 0 else "a line"
 
 

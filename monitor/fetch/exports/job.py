@@ -29,7 +29,7 @@ from monitor.fetch.files.events import STREAM_NODE
 from monitor.fetch.instance_types import lookup
 from monitor.fetch.jobs import job_of
 from monitor.fetch.metrics.hosts import without_metrics
-from monitor.fetch.source import Found, JobQuery
+from monitor.fetch.source import JobQuery, JobQueryResult
 from monitor.model import BEGINNING, ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics
 
 #: Under this name an archive notes which objects a job was read from.
@@ -97,8 +97,8 @@ class ExportedJob:
         """The one job there is, whatever the query."""
         return (JobSummary(self._name, status="", created=None),)
 
-    def find(self, query: JobQuery) -> Found:
-        return Found(self.jobs(query))
+    def find(self, query: JobQuery) -> JobQueryResult:
+        return JobQueryResult(self.jobs(query))
 
     def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
         return tuple(summaries)
@@ -218,7 +218,7 @@ class InOrder:
                 self._spill(held)
                 held, size = [], 0
         held.sort(key=_KEY)
-        self._look_at(held)
+        self._take(held)
         self._held = held
 
     def __iter__(self) -> Iterator[ExportedEvent]:
@@ -234,7 +234,7 @@ class InOrder:
         """Lets go of the disk."""
         self._files.close()
 
-    def _look_at(self, run: list[ExportedEvent]) -> None:
+    def _take(self, run: list[ExportedEvent]) -> None:
         self.count += len(run)
         self.streams.update(event.stream for event in run)
         times = [event.time_ms for event in run if event.time_ms >= 0]
@@ -244,7 +244,7 @@ class InOrder:
 
     def _spill(self, run: list[ExportedEvent]) -> None:
         run.sort(key=_KEY)
-        self._look_at(run)
+        self._take(run)
         file = self._files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
         for place in range(0, len(run), _BATCH):
             batch = marshal.dumps([tuple(event) for event in run[place : place + _BATCH]])
@@ -345,9 +345,9 @@ def newest(found: Iterable[Description]) -> dict[str, tuple[Description, ...]]:
     return by_name
 
 
-def answer_of(told: Mapping[str, Any]) -> dict[str, Any]:
+def answer_of(description: Mapping[str, Any]) -> dict[str, Any]:
     """As boto3 would give it: times are aware."""
-    return {name: _timed(name, value) for name, value in told.items()}
+    return {name: _timed(name, value) for name, value in description.items()}
 
 
 def moment(value: Any) -> datetime | None:

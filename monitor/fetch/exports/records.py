@@ -31,7 +31,7 @@ from monitor.fetch.logs.events import GROUP
 from monitor.settings import expanded
 
 if TYPE_CHECKING:
-    from monitor.aws.bucket import Bucket
+    from monitor.aws.bucket import BucketStore
 
 _S3 = "s3://"
 _BUFFER_BYTES = 1 << 16
@@ -67,10 +67,10 @@ def objects_at(address: str, region: str | None = None, profile: str | None = No
     """A folder, or ``s3://bucket/prefix``."""
     if address.startswith(_S3):
         # Imported late: a folder needs no AWS.
-        from monitor.aws.bucket import Bucket
+        from monitor.aws.bucket import BucketStore
         from monitor.aws.clients import Clients
 
-        return BucketObjects(Bucket(address, Clients(region, profile)))
+        return BucketObjects(BucketStore(address, Clients(region, profile)))
     return FolderObjects(address)
 
 
@@ -109,7 +109,7 @@ class FolderObjects:
 class BucketObjects:
     """Those of a bucket. One is in memory at a time, as it is stored."""
 
-    def __init__(self, bucket: Bucket) -> None:
+    def __init__(self, bucket: BucketStore) -> None:
         self.label = bucket.label
         self._bucket = bucket
 
@@ -132,7 +132,7 @@ _HEAD = re.compile(rb'\s*\{\s*"(?:messageType|owner|logGroup|logStream|subscript
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ExportRecord:
     """Events of one stream of a training job."""
 
     owner: str
@@ -153,7 +153,7 @@ def is_subscription(file: io.BufferedReader) -> bool:
     return _HEAD.match(head) is not None
 
 
-def records(file: io.BufferedReader) -> Iterator[Record]:
+def records(file: io.BufferedReader) -> Iterator[ExportRecord]:
     """Those of training jobs. BrokenTextError, behind all that can be read, where the object is damaged or cut off."""
     for found in _values(file):
         told = _record(found)
@@ -161,7 +161,7 @@ def records(file: io.BufferedReader) -> Iterator[Record]:
             yield told
 
 
-def _record(value: Any) -> Record | None:
+def _record(value: Any) -> ExportRecord | None:
     if not isinstance(value, dict) or value.get("messageType") != "DATA_MESSAGE" or value.get("logGroup") != GROUP:
         return None
     stream, events = value.get("logStream"), value.get("logEvents")
@@ -169,7 +169,7 @@ def _record(value: Any) -> Record | None:
     if job is None or not isinstance(stream, str) or not isinstance(events, list):
         return None
     told = (each for each in events if isinstance(each, dict) and isinstance(each.get("message"), str))
-    return Record(
+    return ExportRecord(
         str(value.get("owner") or ""),
         job,
         tuple(

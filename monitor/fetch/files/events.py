@@ -29,7 +29,7 @@ _EVENT_CHARS = 200
 _EARLIEST_MS, _LATEST_MS = 978_307_200_000, 4_102_444_800_000
 
 
-class Event(NamedTuple):
+class CopiedEvent(NamedTuple):
     """One event as a copy shows it; ``stream`` is empty where the copy does not name it."""
 
     stream: str
@@ -37,7 +37,7 @@ class Event(NamedTuple):
     message: str
 
 
-def as_pages(events: Iterable[Event], origin: LogPage, written: dict[str, int]) -> Iterator[LogPage]:
+def as_pages(events: Iterable[CopiedEvent], origin: LogPage, written: dict[str, int]) -> Iterator[LogPage]:
     """One page a stream; events without a stream belong to ``origin``'s. ``written`` has how many lines each stream had
     before, and is added to.
     """
@@ -54,9 +54,9 @@ def as_pages(events: Iterable[Event], origin: LogPage, written: dict[str, int]) 
         yield LogPage.of(name, node[1] if node else origin.node, before + 1, lines, tuple(times))
 
 
-def portions(events: Iterable[Event]) -> Iterator[list[Event]]:
+def portions(events: Iterable[CopiedEvent]) -> Iterator[list[CopiedEvent]]:
     """The events in lists of so much text as may be in memory at once; of most copies that is one."""
-    found: list[Event] = []
+    found: list[CopiedEvent] = []
     size = 0
     for event in events:
         found.append(event)
@@ -68,7 +68,7 @@ def portions(events: Iterable[Event]) -> Iterator[list[Event]]:
         yield found
 
 
-def oldest_first(events: list[Event]) -> list[Event]:
+def oldest_first(events: list[CopiedEvent]) -> list[CopiedEvent]:
     """The events in time; a query's answer has the newest first. Those of one time keep their order."""
     times = [event.time_ms for event in events if event.time_ms is not None]
     if len(times) < len(events):
@@ -155,13 +155,13 @@ def _together(text: str, pages: Sequence[LogPage]) -> str:
     return "\n".join(([text] if text else []) + [line for page in pages for line in page.lines])
 
 
-def _taken(text: str, is_open: bool) -> tuple[list[Event], str, bool] | None:
+def _taken(text: str, is_open: bool) -> tuple[list[CopiedEvent], str, bool] | None:
     """(the events of all answers that end in ``text``, what is left of it, whether that is of a list that goes on); None where
     anything else stands among them.
 
     An answer that does not end in a text so long is opened: the elements of its list are taken one by one.
     """
-    decoder, place, found = json.JSONDecoder(), 0, list[Event]()
+    decoder, place, found = json.JSONDecoder(), 0, list[CopiedEvent]()
     queried = False
     while True:
         between = (_BLANK_OR_COMMA if is_open else _BLANK).match(text, place)
@@ -195,7 +195,7 @@ def _behind(text: str) -> int:
         return 0
 
 
-def _of(value: Any) -> list[Event]:
+def _of(value: Any) -> list[CopiedEvent]:
     if isinstance(value, dict):
         for name in ("events", "results"):
             if isinstance(value.get(name), list):
@@ -205,7 +205,7 @@ def _of(value: Any) -> list[Event]:
     return [event for item in items if (event := _json_event(item)) is not None]
 
 
-def _json_event(item: Any) -> Event | None:
+def _json_event(item: Any) -> CopiedEvent | None:
     if isinstance(item, list):
         cells = [cell for cell in item if isinstance(cell, dict) and isinstance(cell.get("field"), str)]
         item = {cell["field"]: cell.get("value") for cell in cells}
@@ -215,10 +215,10 @@ def _json_event(item: Any) -> Event | None:
         said = item["@message"]
         # The console shows a message that is JSON as what it says.
         message = said if isinstance(said, str) else json.dumps(said)
-        return Event(_name(item.get("@logStream")), unix_ms(item.get("@timestamp")), message)
+        return CopiedEvent(_name(item.get("@logStream")), unix_ms(item.get("@timestamp")), message)
     # Scripts, too, write JSON with a time and a message, and more beside them: that is a log.
     if isinstance(item.get("message"), str) and len(item) > 1 and item.keys() <= _EVENT_KEYS:
-        return Event(_name(item.get("logStreamName")), unix_ms(item.get("timestamp")), item["message"])
+        return CopiedEvent(_name(item.get("logStreamName")), unix_ms(item.get("timestamp")), item["message"])
     return None
 
 
@@ -275,7 +275,7 @@ def table_reader(sample: Sequence[str]) -> Callable[[Iterator[LogPage]], Iterato
 
 
 def _restored(
-    pages: Iterator[LogPage], read: Callable[[Iterator[str]], Iterator[Event]], head: str | None
+    pages: Iterator[LogPage], read: Callable[[Iterator[str]], Iterator[CopiedEvent]], head: str | None
 ) -> Iterator[LogPage]:
     first = next(pages)
     lines: Iterator[str] = (line for page in chain([first], pages) for line in page.lines)
@@ -297,11 +297,11 @@ def _columns(names: Sequence[str]) -> _Columns | None:
     return _Columns(len(names), place["time"], place["message"], place["stream"])
 
 
-def _row_event(cells: Sequence[str], columns: _Columns) -> Event:
+def _row_event(cells: Sequence[str], columns: _Columns) -> CopiedEvent:
     def cell(place: int) -> str:
         return cells[place] if 0 <= place < len(cells) else ""
 
-    return Event(cell(columns.stream).strip(), unix_ms(cell(columns.time)), cell(columns.message))
+    return CopiedEvent(cell(columns.stream).strip(), unix_ms(cell(columns.time)), cell(columns.message))
 
 
 # --- Markdown and text: a row a line, bars between the cells ------------------------------------------------------
@@ -311,7 +311,7 @@ def _bars(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip().strip("|").split("|", _MOST_COLUMNS + 1)]
 
 
-def _of_bars(columns: _Columns, lines: Iterator[str]) -> Iterator[Event]:
+def _of_bars(columns: _Columns, lines: Iterator[str]) -> Iterator[CopiedEvent]:
     row: list[str] = []
     for line in lines:
         # A message of several lines goes on below its row, which it then does not close.
@@ -324,7 +324,7 @@ def _of_bars(columns: _Columns, lines: Iterator[str]) -> Iterator[Event]:
         yield from _of_row(columns, "\n".join(row))
 
 
-def _of_row(columns: _Columns, text: str) -> Iterator[Event]:
+def _of_row(columns: _Columns, text: str) -> Iterator[CopiedEvent]:
     if _RULE.fullmatch(text):
         return
     text = text.strip().removeprefix("|").removesuffix("|")
@@ -357,7 +357,7 @@ def _cells(record: str, mark: str, most: int) -> list[str]:
     return cells
 
 
-def _of_cells(columns: _Columns, mark: str, lines: Iterator[str]) -> Iterator[Event]:
+def _of_cells(columns: _Columns, mark: str, lines: Iterator[str]) -> Iterator[CopiedEvent]:
     record: list[str] = []
     is_open = False
     for line in lines:
@@ -370,7 +370,7 @@ def _of_cells(columns: _Columns, mark: str, lines: Iterator[str]) -> Iterator[Ev
     yield from _of_record(columns, mark, "\n".join(record))
 
 
-def _of_record(columns: _Columns, mark: str, text: str) -> Iterator[Event]:
+def _of_record(columns: _Columns, mark: str, text: str) -> Iterator[CopiedEvent]:
     if not text.strip():
         return
     cells = _cells(text, mark, columns.width)
@@ -382,7 +382,7 @@ def _of_record(columns: _Columns, mark: str, text: str) -> Iterator[Event]:
 # --- the text of the AWS CLI --------------------------------------------------------------------------------------
 
 
-def _of_text(lines: Iterator[str]) -> Iterator[Event]:
+def _of_text(lines: Iterator[str]) -> Iterator[CopiedEvent]:
     record: list[str] = []
     for line in lines:
         if record or _EVENTS.match(line):
@@ -390,7 +390,7 @@ def _of_text(lines: Iterator[str]) -> Iterator[Event]:
         if record and _TIME_AT_END.search(line, max(0, len(line) - 14)):
             found = _EVENT.match("\n".join(record))
             if found:
-                yield Event(found["stream"] or "", unix_ms(found["time"]), found["message"][:-14])
+                yield CopiedEvent(found["stream"] or "", unix_ms(found["time"]), found["message"][:-14])
             record = []
 
 

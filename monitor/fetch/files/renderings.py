@@ -1,4 +1,4 @@
-"""In which form was a log copied? Bytes become lines (plain, gzip or UTF-16 text, split only at line feeds); JSON and tables of
+"""Forms of a copied log. Bytes become lines (plain, gzip or UTF-16 text, split only at line feeds); JSON and tables of
 the AWS tools, console pairs, the SDK's rich console and srun's labels become those of the log.
 
 Each is turned back into the lines that were written, with their times and streams where the copy has them. Line numbers

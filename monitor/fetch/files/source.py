@@ -20,7 +20,7 @@ from monitor.errors import NoData
 from monitor.fetch.files.renderings import BrokenTextError, TextKind, chunks, restored, text_kind
 from monitor.fetch.instance_types import lookup
 from monitor.fetch.metrics.hosts import without_metrics
-from monitor.fetch.source import Found, JobQuery, gap_of
+from monitor.fetch.source import JobQuery, JobQueryResult, gap_of
 from monitor.model import ApiBill, Gap, Job, JobSummary, LogPage, Node, Price, RawMetrics, natural_order
 
 STDIN = "-"
@@ -185,8 +185,8 @@ class FilesSource:
         """The one job there is, whatever the query."""
         return (JobSummary(self.job().name, status="", created=None),)
 
-    def find(self, query: JobQuery) -> Found:
-        return Found(self.jobs(query))
+    def find(self, query: JobQuery) -> JobQueryResult:
+        return JobQueryResult(self.jobs(query))
 
     def with_instances(self, summaries: Sequence[JobSummary]) -> tuple[JobSummary, ...]:
         """The rows as they are: only the text of the log tells of instances."""

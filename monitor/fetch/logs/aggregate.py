@@ -64,14 +64,14 @@ class Slice(NamedTuple):
     to_s: int
 
 
-class Cut(NamedTuple):
+class TimeSlices(NamedTuple):
     """How the time is cut: the answer to each slice has room in one answer."""
 
     bin_minutes: int
     slices: tuple[Slice, ...]
 
 
-def cut(from_s: int, to_s: int, writers: int) -> Cut:
+def time_slices(from_s: int, to_s: int, writers: int) -> TimeSlices:
     """The finest bins of a minute and more that ``writers`` leave room for, and the slices they need."""
     for minutes in _BINS_MINUTES:
         if writers * ceil((to_s - from_s) / (60 * minutes)) <= _MOST_ROWS_IN_ALL:
@@ -80,7 +80,7 @@ def cut(from_s: int, to_s: int, writers: int) -> Cut:
     first = from_s - from_s % bin_s
     each_s = bin_s * max(1, _ROWS_OF_A_SLICE // max(1, writers))
     starts = range(first, max(first, to_s) + 1, each_s)
-    return Cut(minutes, tuple(Slice(max(from_s, start), min(to_s, start + each_s)) for start in starts))
+    return TimeSlices(minutes, tuple(Slice(max(from_s, start), min(to_s, start + each_s)) for start in starts))
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ class _Running:
     scanned_bytes: float = 0.0
 
 
-def ask(
+def run_queries(
     clients: Clients,
     text: str,
     slices: tuple[Slice, ...],
@@ -127,7 +127,7 @@ def ask(
                 sleep(pause_s)
                 pause_s = min(_LONGEST_PAUSE_S, 1.5 * pause_s)
                 for name in list(running):
-                    _look(clients, name, running, answered)
+                    _collect(clients, name, running, answered)
                 _keep_within(max_usd, answered, running, clients.region)
                 progress(f"Logs Insights: {answered.queries - len(running)} of {len(slices)} queries")
         except NoCredentials:
@@ -166,7 +166,7 @@ def _start(clients: Clients, text: str, part: Slice) -> str:
     return str(started["queryId"])
 
 
-def _look(clients: Clients, name: str, running: dict[str, _Running], answered: Answered) -> None:
+def _collect(clients: Clients, name: str, running: dict[str, _Running], answered: Answered) -> None:
     """Takes the rows of a query that is complete. CannotDo where it failed or takes too long."""
     told = clients.call("logs", "get_query_results", queryId=name)
     query, status = running[name], str(told.get("status", "Unknown"))
@@ -213,10 +213,10 @@ _LEAST_NODE_HOURS = 8.0
 # Lines of a job may come some minutes after its end.
 _LATE_S = 300
 
-Say = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
-def offer(clients: Clients, job: Job, now: datetime, tell: Say) -> Aggregated:
+def offer(clients: Clients, job: Job, now: datetime, tell: Notify) -> Aggregated:
     """Tells of the other way where reading would take minutes; never raises but for NoCredentials."""
     begun = job.started or job.created
     if begun is None:
@@ -239,7 +239,7 @@ def offer(clients: Clients, job: Job, now: datetime, tell: Say) -> Aggregated:
 
 
 def aggregate(
-    clients: Clients, job: Job, now: datetime, tell: Say, progress: Say, max_usd: float | None = None
+    clients: Clients, job: Job, now: datetime, tell: Notify, progress: Notify, max_usd: float | None = None
 ) -> Aggregated:
     """The steps as Logs Insights sums them up, its cost told before.
 
@@ -268,7 +268,7 @@ def aggregate(
             "Allow more, or leave out --aggregate.",
         )
     tell(f"Logs Insights scans {_cost(guess, clients.region)}; reading all lines: {duration(guess.seconds)}.")
-    answered, minutes = _ask(clients, job, now, choice, len(raw.streams), max_usd, progress)
+    answered, minutes = _query_job(clients, job, now, choice, len(raw.streams), max_usd, progress)
     if answered.trouble is not None:
         return _instead(gap_of("logs", answered.trouble, "Logs Insights"), tell)
     steps = aggregated_steps(answered.rows, choice.ask, choice.meant, parsed.identity, node_of_stream)
@@ -277,20 +277,20 @@ def aggregate(
     return Aggregated(steps, raw, (_marked(steps, minutes, answered, raw.lines, clients.region),))
 
 
-def _ask(
-    clients: Clients, job: Job, now: datetime, choice: Choice, streams: int, max_usd: float | None, progress: Say
+def _query_job(
+    clients: Clients, job: Job, now: datetime, choice: Choice, streams: int, max_usd: float | None, progress: Notify
 ) -> tuple[Answered, int]:
     begun, end = job.started or job.created or now, job.ended or now
     writers = (
         ceil(1.25 * choice.writers) if choice.ask.tagged else max(choice.writers, streams, job.instance_count or 1)
     )
-    slices = cut(int(begun.timestamp()), int(end.timestamp()) + _LATE_S, writers)
+    slices = time_slices(int(begun.timestamp()), int(end.timestamp()) + _LATE_S, writers)
     text = query(choice.ask, job.name, slices.bin_minutes)
-    return ask(clients, text, slices.slices, max_usd, progress), slices.bin_minutes
+    return run_queries(clients, text, slices.slices, max_usd, progress), slices.bin_minutes
 
 
-def _instead(gap: Gap, tell: Say) -> Aggregated:
-    tell(gap.said)
+def _instead(gap: Gap, tell: Notify) -> Aggregated:
+    tell(gap.sentence)
     return Aggregated(gaps=(gap,))
 
 
@@ -332,7 +332,7 @@ _FURTHER = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class PageWindow:
     """Lines of all streams that follow one another, and how fast they came."""
 
     pages: tuple[LogPage, ...]
@@ -372,7 +372,7 @@ class Estimate(NamedTuple):
     usd: float
 
 
-def read_samples(clients: Clients, job: Job, now: datetime) -> tuple[Window, ...]:
+def read_samples(clients: Clients, job: Job, now: datetime) -> tuple[PageWindow, ...]:
     """Head, middle and end; fewer where the log is short. Errors of ``monitor.errors`` where events cannot be filtered."""
     begun = job.started or job.created
     if begun is None:
@@ -382,11 +382,11 @@ def read_samples(clients: Clients, job: Job, now: datetime) -> tuple[Window, ...
     middle = _window(clients, job, int(max((begun_ms + end_ms) / 2, _end(found) + 1)), _FURTHER)
     found.append(middle)
     newest = tuple(replace(page, first_line=page.first_line + 2 * _FURTHER) for page in JobLogs(clients, job).newest())
-    found.append(Window(tuple(_after(newest, _end(found)))))
+    found.append(PageWindow(tuple(_after(newest, _end(found)))))
     return tuple(window for window in found if window.pages)
 
 
-def estimate(clients: Clients, job: Job, windows: Sequence[Window], now: datetime) -> Estimate | None:
+def estimate(clients: Clients, job: Job, windows: Sequence[PageWindow], now: datetime) -> Estimate | None:
     """From the fastest of middle and end; None where no time passes in the samples."""
     begun, end = job.started or job.created, job.ended or now
     paced = [window for window in windows[1:] or windows if window.seconds >= 1.0] or [
@@ -431,17 +431,17 @@ def group_bytes(clients: Clients, begun: datetime, end: datetime, now: datetime)
     return float(sum(values)) if values else None
 
 
-def _window(clients: Clients, job: Job, from_ms: int, first_line: int) -> Window:
+def _window(clients: Clients, job: Job, from_ms: int, first_line: int) -> PageWindow:
     """What follows a moment: one answer, or some where they hold little."""
     sample = JobEvents(clients, job.name).first_in_time(from_ms, calls=_CALLS, enough=_FEW_EVENTS)
     pages = []
     for stream, events in sample.by_stream().items():
         lines, times = lines_of(events)
         pages.append(LogPage.of(stream, node_of_stream(stream), first_line + 1, lines, tuple(times)))
-    return Window(tuple(pages))
+    return PageWindow(tuple(pages))
 
 
-def _end(windows: Iterable[Window]) -> int:
+def _end(windows: Iterable[PageWindow]) -> int:
     return max((window.span_ms[1] for window in windows if window.span_ms), default=-1)
 
 

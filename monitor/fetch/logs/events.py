@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from monitor.aws.calls import Pagination
 from monitor.errors import BadCall, NoData
-from monitor.model import Gap, Job, LogAsk, LogLine, LogSpan
+from monitor.model import Gap, Job, LogLine, LogRequest, LogSpan
 
 if TYPE_CHECKING:
     from monitor.aws.clients import Clients
@@ -229,7 +229,7 @@ LATE_MS = 30_000
 _IN_ONE_STREAM = frozenset({"mpi", "smddp"})
 
 
-def read_span(clients: Clients, job: Job, ask: LogAsk, before: LogSpan | None = None) -> LogSpan:
+def read_span(clients: Clients, job: Job, ask: LogRequest, before: LogSpan | None = None) -> LogSpan:
     """The lines that were asked for. Errors of ``monitor.errors``; a job without lines is an empty span."""
     # All processes' words stand in one stream there: whose they are is told line by line.
     node = None if job.launcher in _IN_ONE_STREAM else ask.node
@@ -237,7 +237,7 @@ def read_span(clients: Clients, job: Job, ask: LogAsk, before: LogSpan | None = 
     try:
         if before is not None and before.lines and not before.newer:
             return reading.go_on(before, ask)
-        return reading.asked(ask)
+        return reading.span(ask)
     except NoData:
         # The log group is made with the first line that any job of the region writes.
         return LogSpan((), reading.low_ms, reading.high_ms, older=False, newer=False)
@@ -272,7 +272,7 @@ class _Reading:
         ended_ms = now_ms if self.job.ended is None else min(now_ms, _ms(self.job.ended))
         self.high_ms = ended_ms + _AHEAD_MS
 
-    def asked(self, ask: LogAsk) -> LogSpan:
+    def span(self, ask: LogRequest) -> LogSpan:
         end_ms = self.high_ms if ask.end is None else min(_ms(ask.end), self.high_ms)
         if ask.at is not None:
             at_ms = min(max(_ms(ask.at), self.low_ms), self.high_ms)
@@ -292,13 +292,13 @@ class _Reading:
             return replace(found, newer=end_ms < self.high_ms)
         return self._backward(self.high_ms, _ENOUGH, _FIRST_MS + _AHEAD_MS, MOST_CALLS)
 
-    def go_on(self, before: LogSpan, ask: LogAsk) -> LogSpan:
+    def go_on(self, before: LogSpan, ask: LogRequest) -> LogSpan:
         """The last answer with what was written since; what may have come late is read again."""
         from_ms = max(before.from_ms, before.lines[-1].time_ms - LATE_MS)
         fresh = self._forward(from_ms, self.high_ms, MOST_LINES, MOST_CALLS // 3)
         if not fresh.done:
             # More than can be followed line by line: the newest alone, from here on.
-            return _Reading(self.source, self.job, self.node).asked(ask)
+            return _Reading(self.source, self.job, self.node).span(ask)
         kept = tuple(line for line in before.lines if line.time_ms < from_ms)
         lines = kept + _lines(fresh.events)
         if not ask.is_newest and len(lines) > MOST_LINES:

@@ -66,13 +66,13 @@ class StreamPage:
 def next_page(events: JobEvents, position: StreamPosition, until_ms: float | None = None) -> StreamPage:
     """A forward reading of a stream that grows ends at the first page written after ``until_ms``."""
     try:
-        answer = _ask(events, position)
+        answer = _read_page(events, position)
     except BadCall:
         if position.token is None:
             raise
         # A token lives for a day: begin again, and pass over what was handed out.
         position = replace(position, token=None, again=0 if position.backward else position.lines)
-        answer = _ask(events, position)
+        answer = _read_page(events, position)
     # An empty page is not the end; the same token again is.
     done = answer.token == position.token
     if not done:
@@ -153,7 +153,7 @@ def _without_edge(events: Sequence[Event], edge_ms: int, given: int) -> list[Eve
     return older + edge[: max(0, len(edge) - given)]
 
 
-def _ask(events: JobEvents, position: StreamPosition) -> EventPage:
+def _read_page(events: JobEvents, position: StreamPosition) -> EventPage:
     end_ms = position.before_ms
     if position.backward and position.token is None and position.edge_ms is not None:
         end_ms = position.edge_ms + 1

@@ -110,7 +110,7 @@ _FEW_EVENTS, _FEW_OF_A_STREAM, _SURE_OF_A_CALL = 300, 40, 5000
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
+class LogTail:
     """What was written since ``from_ms``, as far as the calls lasted; with a token the newest of it is still to be read."""
 
     from_ms: int
@@ -121,7 +121,7 @@ class Tail:
         return not self.page.events and self.page.token is None
 
 
-def newest_events(events: JobEvents, end_ms: int, stream_count: int) -> Tail:
+def newest_events(events: JobEvents, end_ms: int, stream_count: int) -> LogTail:
     """The last events before ``end_ms``. Errors of ``monitor.errors``."""
     from_ms = end_ms - _NEWEST_MS
     page = events.first_in_time(from_ms, calls=_CALLS)
@@ -130,7 +130,7 @@ def newest_events(events: JobEvents, end_ms: int, stream_count: int) -> Tail:
         times = min(4 * wanted, left * _SURE_OF_A_CALL) / max(1, len(page.events))
         from_ms = end_ms - min(_WIDER_MS, round(_NEWEST_MS * times))
         page = events.first_in_time(from_ms, calls=left)
-    return Tail(from_ms, page)
+    return LogTail(from_ms, page)
 
 
 # What two calls can hold is asked for again each time; where that does not reach back as far as a line may be late, the
@@ -183,7 +183,7 @@ _FEW_OF_A_WINDOW, _MANY_EVENTS = 10_000, 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class EventWindow:
     """All events in [from_ms, to_ms), by stream, each in ascending time."""
 
     from_ms: int
@@ -195,7 +195,7 @@ class Window:
         return backward_page(position, EventPage(self.events[position.stream], None), done=False)
 
 
-def windows(events: JobEvents, from_ms: int, to_ms: int) -> Iterator[Window]:
+def windows(events: JobEvents, from_ms: int, to_ms: int) -> Iterator[EventWindow]:
     """The span in windows, the newest first; wider where little was written. Errors of ``monitor.errors``."""
     span_ms = _FIRST_MS
     while to_ms > from_ms:
@@ -204,7 +204,7 @@ def windows(events: JobEvents, from_ms: int, to_ms: int) -> Iterator[Window]:
         for page in Scan(begin_ms, to_ms).pages(events):
             for stream, some in page.by_stream().items():
                 by_stream.setdefault(stream, []).extend(some)
-        yield Window(begin_ms, to_ms, by_stream)
+        yield EventWindow(begin_ms, to_ms, by_stream)
         count, to_ms = sum(map(len, by_stream.values())), begin_ms
         if count < _FEW_OF_A_WINDOW:
             span_ms *= 2

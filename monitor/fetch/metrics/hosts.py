@@ -1,4 +1,4 @@
-"""How busy were a job's hosts? CloudWatch's five system metrics of each node, as host sums; of running jobs a glance at the last
+"""How busy a job's hosts were. CloudWatch's five system metrics of each node, as host sums; of running jobs a glance at the last
 hours; GetMetricData in calls of the right size, all pages, merged by query."""
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class MetricAnswer:
         return bool(self.errors) or any(status != "Complete" for status in self.statuses.values())
 
 
-def ask(
+def read_points(
     clients: Clients, queries: Sequence[MetricQuery], start: datetime, end: datetime, period_s: int
 ) -> MetricAnswer:
     """All points in [start, end). What fails in part is in the answer; NoCredentials alone is raised."""
@@ -231,7 +231,7 @@ def read_metrics(clients: Clients, job: Job, now: datetime, known: RawMetrics | 
         kept = kept[kept["timestamp"] < _aligned(start, period)]
     end = min(now, job.ended + _AFTER_END) if job.ended else now
     queries = [_query(job, node, metric, period) for node in job.nodes for metric in METRICS if _has(node, metric)]
-    answer = ask(clients, queries, _aligned(start, period), _aligned(end, period, up=True), period)
+    answer = read_points(clients, queries, _aligned(start, period), _aligned(end, period, up=True), period)
     frame = raw_frame(pd.concat([kept, answer.rows(queries)], ignore_index=True))
     gaps = tuple(answer.gaps()) if answer.is_troubled or answer.messages else tuple(_missing(job, frame, now))
     return RawMetrics(frame, period, gaps)
@@ -325,7 +325,7 @@ def read_glances(clients: Clients, jobs: Sequence[JobSummary], now: datetime) ->
         for metric in OF_GPUS
     ]
     end = datetime.fromtimestamp(math.ceil(now.timestamp() / PERIOD_S) * PERIOD_S, UTC)
-    answer = ask(clients, queries, end - SPAN, end, PERIOD_S)
+    answer = read_points(clients, queries, end - SPAN, end, PERIOD_S)
     frame = answer.rows(queries)
     frame["at"] = frame["timestamp"].dt.floor(f"{PERIOD_S}s")
     means = frame.groupby(["node", "metric", "at"])["value"].mean()

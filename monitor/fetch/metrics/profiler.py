@@ -35,7 +35,7 @@ _USD_PER_GET = 0.0004 / 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ObjectListing:
     """Objects of a node and minute by their names, with their sizes."""
 
     sizes: dict[str, int] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class MinuteStore(Protocol):
         """What the calls so far cost."""
         ...
 
-    def listed(self, near_s: int | None = None, hours: bool = True) -> Listing:
+    def listed(self, near_s: int | None = None, hours: bool = True) -> ObjectListing:
         """The first objects there are, or those of about a time, in Unix seconds; ``hours``: in folders of the hour."""
         ...
 
@@ -70,18 +70,18 @@ class BucketMinutes:
 
     def __init__(self, clients: Clients, path: str, job: str) -> None:
         # Imported late: a copied folder needs no AWS.
-        from monitor.aws.bucket import Bucket
+        from monitor.aws.bucket import BucketStore
 
         self.label = f"{path.rstrip('/')}/{job}"
         self.spent_usd = 0.0
         self._lock = threading.Lock()
         self._clients = clients
-        self._bucket = Bucket(f"{self.label}/{FOLDER.rstrip('/')}", clients)
+        self._bucket = BucketStore(f"{self.label}/{FOLDER.rstrip('/')}", clients)
 
-    def listed(self, near_s: int | None = None, hours: bool = True) -> Listing:
+    def listed(self, near_s: int | None = None, hours: bool = True) -> ObjectListing:
         self._pay(_USD_PER_LIST)
         sizes, whole = self._bucket.sizes("" if near_s is None else near(near_s, hours))
-        return Listing({name: size for name, size in sizes.items() if minute_of(name)}, whole)
+        return ObjectListing({name: size for name, size in sizes.items() if minute_of(name)}, whole)
 
     def read(self, name: str, most: int | None = None) -> bytes | None:
         self._pay(_USD_PER_GET)
@@ -112,8 +112,8 @@ class FolderMinutes:
                 "Name a folder with files such as 1767225600.algo-1.json, copied from the job's profiler-output/system.",
             )
 
-    def listed(self, near_s: int | None = None, hours: bool = True) -> Listing:
-        return Listing(self._sizes)
+    def listed(self, near_s: int | None = None, hours: bool = True) -> ObjectListing:
+        return ObjectListing(self._sizes)
 
     def read(self, name: str, most: int | None = None) -> bytes | None:
         try:
@@ -150,8 +150,8 @@ class MinuteReader:
         self._store = store
         self._most_bytes = most_bytes
         self._hours: bool | None = None
-        self._whole: Listing | None = None
-        self._near: dict[int, Listing] = {}
+        self._whole: ObjectListing | None = None
+        self._near: dict[int, ObjectListing] = {}
         self._read: dict[tuple[str, bool], _Object] = {}
         self._lock = threading.Lock()
 
@@ -238,7 +238,7 @@ class MinuteReader:
                 near.append((abs(place[0] - each.at_s), name, size))
         return min(near)[1:] if near else None
 
-    def _listing(self, at_s: int) -> Listing:
+    def _listing(self, at_s: int) -> ObjectListing:
         if self._whole is None:
             self._whole = self._store.listed()
             self._hours = any(has_hours(name) for name in self._whole.sizes)

@@ -16,7 +16,7 @@ from typing import Any
 
 from monitor.model import Recommendation, Severity
 from monitor.predict.layout import pipeline_of
-from monitor.predict.parameters import ALIASES_V1, INTERNAL_V1, V1, V2, Entry
+from monitor.predict.parameters import ALIASES_V1, INTERNAL_V1, V1, V2, ParameterSpec
 from monitor.predict.setup import Setup
 from monitor.words import count
 
@@ -27,7 +27,7 @@ SMP2_REFERENCE = "SageMaker developer guide, SMP v2 reference"
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class SetupProblem:
     """Something that the library rejects or ignores, or that costs time; as ``info``, what is missing to judge by."""
 
     id: str
@@ -62,7 +62,7 @@ def problem(
     change: str = "",
     rejected: bool = False,
     refutable: bool = False,
-) -> Problem:
+) -> SetupProblem:
     """A problem of ``parameter``; its remedy changes it, or the parameter ``change``, to ``to``."""
     name, given = change or parameter, setup.library
     known = setup.values.get(parameter)
@@ -70,7 +70,7 @@ def problem(
     advice = Recommendation(remedy, source=source) if to is None else Recommendation(remedy, name, start, to, source)
     value = given.get(parameter) if known is None else known.value
     read_from = known.read_from if known is not None else "mp_parameters" if parameter in given else ""
-    return Problem(id, severity, parameter, value, read_from, words, advice, rejected, refutable)
+    return SetupProblem(id, severity, parameter, value, read_from, words, advice, rejected, refutable)
 
 
 def divisor(number: int, most: int) -> int:
@@ -85,7 +85,7 @@ _DEEPSPEED = "DeepSpeed's check of its configuration"
 _RANKS = "ranks are split into groups of equal size"
 
 
-def of_degrees(setup: Setup) -> Iterator[Problem]:
+def of_degrees(setup: Setup) -> Iterator[SetupProblem]:
     """Of any framework: degrees that do not divide the world, then those that lie badly."""
     yield from _division(setup)
     yield from _batch(setup)
@@ -94,7 +94,7 @@ def of_degrees(setup: Setup) -> Iterator[Problem]:
     yield from _prescaled(setup)
 
 
-def _division(setup: Setup) -> Iterator[Problem]:
+def _division(setup: Setup) -> Iterator[SetupProblem]:
     world, p, t = setup.world, setup.pipeline_degree, setup.tensor_degree
     if world is None:
         return
@@ -111,7 +111,7 @@ def _division(setup: Setup) -> Iterator[Problem]:
         yield reject("pipeline_parallel_degree", words, remedy, to=to)
 
 
-def _batch(setup: Setup) -> Iterator[Problem]:
+def _batch(setup: Setup) -> Iterator[SetupProblem]:
     batch, m = setup.count("batch_size"), setup.count("microbatches")
     if setup.framework != "smp1" or batch is None or m is None or not batch % m:
         return
@@ -131,7 +131,7 @@ def _batch(setup: Setup) -> Iterator[Problem]:
     )
 
 
-def _tensor(setup: Setup) -> Iterator[Problem]:
+def _tensor(setup: Setup) -> Iterator[SetupProblem]:
     t, each, nodes = setup.tensor_degree, setup.gpus_per_node, setup.nodes
     if t is None or t < 2:
         return
@@ -168,7 +168,7 @@ def _tensor(setup: Setup) -> Iterator[Problem]:
         )
 
 
-def _pipeline(setup: Setup) -> Iterator[Problem]:
+def _pipeline(setup: Setup) -> Iterator[SetupProblem]:
     p, t, each, nodes = setup.pipeline_degree, setup.tensor_degree, setup.gpus_per_node, setup.nodes
     stride = _stride(setup, "P")
     if p is None or t is None or each is None or nodes is None or stride is None:
@@ -190,7 +190,7 @@ def _pipeline(setup: Setup) -> Iterator[Problem]:
         )
 
 
-def _prescaled(setup: Setup) -> Iterator[Problem]:
+def _prescaled(setup: Setup) -> Iterator[SetupProblem]:
     p, t = setup.pipeline_degree or 1, setup.tensor_degree or 1
     if setup.framework == "smp1" and setup.flag("prescaled_batch") is False and p > 1 and t > 1:
         also = " It needs optimize=speed." if setup.text("optimize") == "memory" else ""
@@ -224,7 +224,7 @@ def _stride(setup: Setup, letter: str) -> int | None:
     return math.prod(nearer) if len(nearer) == len(order) - order.index(letter) - 1 else None
 
 
-def of_megatron(setup: Setup) -> Iterator[Problem]:
+def of_megatron(setup: Setup) -> Iterator[SetupProblem]:
     """A batch that does not divide, and heads that do not split."""
     reject = partial(problem, setup, source=_MEGATRON, rejected=True)
     whole, micro, ranks = setup.number("global_batch_size"), setup.number("micro_batch_size"), setup.data_parallel
@@ -250,7 +250,7 @@ def of_megatron(setup: Setup) -> Iterator[Problem]:
         yield reject("tensor_parallel_degree", words, f"Use a divisor of {heads}.", to=math.gcd(heads, tensor))
 
 
-def of_deepspeed(setup: Setup) -> Iterator[Problem]:
+def of_deepspeed(setup: Setup) -> Iterator[SetupProblem]:
     """Batch sizes that contradict each other, and stages that there are not."""
     reject = partial(problem, setup, source=_DEEPSPEED, rejected=True)
     batches = ("global_batch_size", "micro_batch_size", "gradient_accumulation_steps")
@@ -273,7 +273,7 @@ _NAMES = {"int": "a whole number", "bool": "true or false", "str": "a word", "fl
 _ALIKE = 0.8
 
 
-def of_smp1(setup: Setup) -> Iterator[Problem]:
+def of_smp1(setup: Setup) -> Iterator[SetupProblem]:
     """The problems that this library's rules name, the names and types first."""
     yield from _names(setup)
     yield from _values(setup)
@@ -282,7 +282,7 @@ def of_smp1(setup: Setup) -> Iterator[Problem]:
     yield from _useless(setup)
 
 
-def _names(setup: Setup) -> Iterator[Problem]:
+def _names(setup: Setup) -> Iterator[SetupProblem]:
     reject, given = partial(problem, setup, source=SMP1_SCHEMA, rejected=True), setup.library
     known = V1.keys() | INTERNAL_V1 | ALIASES_V1.keys()
     for name in () if setup.is_printed else [name for name in given if name not in known]:
@@ -299,7 +299,7 @@ def _names(setup: Setup) -> Iterator[Problem]:
             yield reject(name, words, f"Give only {name}.")
 
 
-def _values(setup: Setup) -> Iterator[Problem]:
+def _values(setup: Setup) -> Iterator[SetupProblem]:
     for written, value in setup.library.items():
         name = ALIASES_V1.get(written, written)
         entry = V1.get(name)
@@ -311,7 +311,7 @@ def _values(setup: Setup) -> Iterator[Problem]:
         yield problem(setup, name, f"{written}={value!r} is {wrong}.", remedy, SMP1_SCHEMA, to=to, rejected=True)
 
 
-def _what_is_wrong(entry: Entry, value: Any) -> str:
+def _what_is_wrong(entry: ParameterSpec, value: Any) -> str:
     """Why a value is none for an entry of the schema, in words; "" where it is."""
     type_name = type(value).__name__
     fits = entry.kind == "any" or type_name == entry.kind or (entry.kind == "float" and type_name == "int")
@@ -326,7 +326,7 @@ def _what_is_wrong(entry: Entry, value: Any) -> str:
     return ""
 
 
-def _nearest(entry: Entry, value: Any) -> Any:
+def _nearest(entry: ParameterSpec, value: Any) -> Any:
     if entry.kind == "bool" and value in (0, 1):
         return bool(value)
     if entry.kind in {"int", "float"} and isinstance(value, int | float) and not isinstance(value, bool):
@@ -337,7 +337,7 @@ def _nearest(entry: Entry, value: Any) -> Any:
     return None
 
 
-def _needs(setup: Setup) -> Iterator[Problem]:
+def _needs(setup: Setup) -> Iterator[SetupProblem]:
     reject = partial(problem, setup, source=SMP1_SCHEMA, rejected=True)
     tensor, p = setup.tensor_degree or 1, setup.pipeline_degree or 1
     active, microbatches = setup.number("active_microbatches"), setup.number("microbatches")
@@ -372,7 +372,7 @@ def _needs(setup: Setup) -> Iterator[Problem]:
         yield reject("default_partition", words, f"Set it to 0 to {p - 1}.", to=0)
 
 
-def _sharding(setup: Setup) -> Iterator[Problem]:
+def _sharding(setup: Setup) -> Iterator[SetupProblem]:
     """What does not go with sharded data parallelism, or only with it."""
     degree = setup.number("sharded_data_parallel_degree") or 1
     if setup.flag("bf16") and degree == 1:
@@ -400,7 +400,7 @@ def _sharding(setup: Setup) -> Iterator[Problem]:
         yield reject(own, words, remedy, SMP1_GUIDE, to=to, refutable=setup.world_is_assumed)
 
 
-def _useless(setup: Setup) -> Iterator[Problem]:
+def _useless(setup: Setup) -> Iterator[SetupProblem]:
     """What is taken and does nothing."""
     warn = partial(problem, setup)
     p, microbatches, active = setup.pipeline_degree, setup.microbatches, setup.window
@@ -439,7 +439,7 @@ def _is_chosen(setup: Setup, name: str) -> bool:
     return setup.is_given(name) and not setup.read_from(name).startswith("log")
 
 
-def of_smp2(setup: Setup) -> Iterator[Problem]:
+def of_smp2(setup: Setup) -> Iterator[SetupProblem]:
     """Names of v1, values out of range, and degrees that do not go together."""
     reject = partial(problem, setup, source=SMP2_REFERENCE, rejected=True)
     for name, value in setup.library.items():

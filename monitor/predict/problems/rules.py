@@ -20,7 +20,15 @@ from monitor.model import Recommendation
 from monitor.predict.layout import shape_of
 from monitor.predict.memory import MOST_USED_PCT
 from monitor.predict.parameters import OWN, OwnKind, amount, as_set, names, whole_number, yes_or_no
-from monitor.predict.problems.libraries import Problem, of_deepspeed, of_degrees, of_megatron, of_smp1, of_smp2, problem
+from monitor.predict.problems.libraries import (
+    SetupProblem,
+    of_deepspeed,
+    of_degrees,
+    of_megatron,
+    of_smp1,
+    of_smp2,
+    problem,
+)
 from monitor.predict.setup import Setup, changed, schema_of
 
 #: The id of what is not known; no rule of a review has it.
@@ -30,7 +38,7 @@ _COUNT_FACTOR = 1.5
 _RULES = {"smp1": of_smp1, "smp2": of_smp2, "megatron": of_megatron, "deepspeed": of_deepspeed}
 
 
-def problems_of(setup: Setup) -> tuple[Problem, ...]:
+def problems_of(setup: Setup) -> tuple[SetupProblem, ...]:
     """Everything that the library rejects or ignores, and degrees that cost time; what is rejected comes first.
 
     One parameter has one problem of an id: the first that a rule names. Their remedies were tried against all rules.
@@ -38,15 +46,15 @@ def problems_of(setup: Setup) -> tuple[Problem, ...]:
     return sound_remedies(setup, refused(setup), refused)
 
 
-def refused(setup: Setup) -> tuple[Problem, ...]:
+def refused(setup: Setup) -> tuple[SetupProblem, ...]:
     """The same with the first remedies at hand, sooner: for who asks only what is wrong."""
-    found: dict[tuple[str, str], Problem] = {}
+    found: dict[tuple[str, str], SetupProblem] = {}
     for each in _all(setup):
         found.setdefault((each.id, each.parameter), each)
     return tuple(sorted(found.values(), key=lambda each: not each.rejected))
 
 
-def _all(setup: Setup) -> Iterator[Problem]:
+def _all(setup: Setup) -> Iterator[SetupProblem]:
     for name in setup.unread:
         words = f"{name} could not be read: it is neither a JSON object nor name=value pairs (0 parameters)."
         remedy = f"Give {name} as a JSON object, as the SageMaker SDK writes it."
@@ -56,7 +64,7 @@ def _all(setup: Setup) -> Iterator[Problem]:
     yield from of_degrees(setup)
 
 
-def unknowns_of(setup: Setup) -> Iterator[Problem]:
+def unknowns_of(setup: Setup) -> Iterator[SetupProblem]:
     """What is missing, what cannot be said without it and what can: as problems of severity ``info``."""
     unknown = partial(problem, setup, source="", id=UNKNOWN, severity="info")
     instance_type, gpus = setup.text("instance_type"), setup.number("gpus_per_node")
@@ -83,7 +91,7 @@ def unknowns_of(setup: Setup) -> Iterator[Problem]:
         )
 
 
-def senseless_values_of(setup: Setup) -> Iterator[Problem]:
+def senseless_values_of(setup: Setup) -> Iterator[SetupProblem]:
     """Values that count as unknown because they are none, then a model's size that contradicts its shape. The library's own
     parameters are checked against its schema elsewhere; here are those of the job, the model and the script. For a plan: what
     a job ran with, its own program understood."""
@@ -132,7 +140,7 @@ def _what_is_wrong(name: str, value: Any) -> str:
     return "" if is_valid(value) else wrong
 
 
-Ask = Callable[[Setup], tuple[Problem, ...]]
+Ask = Callable[[Setup], tuple[SetupProblem, ...]]
 """All problems of a setup, with whatever remedies."""
 _DEGREES = (1, 2, 4, 8, 16, 32, 64)
 _OF_DEGREES = names(
@@ -166,9 +174,9 @@ class _Cure:
     """Of the problems it is for, by id and parameter, those that remain."""
 
 
-def sound_remedies(setup: Setup, found: Sequence[Problem], ask: Ask) -> tuple[Problem, ...]:
+def sound_remedies(setup: Setup, found: Sequence[SetupProblem], ask: Ask) -> tuple[SetupProblem, ...]:
     """The problems, each with a remedy that cures it and brings no new one, as far as there is one."""
-    groups: dict[str, list[Problem]] = {}
+    groups: dict[str, list[SetupProblem]] = {}
     for each in found:
         if each.recommendation.parameter is not None and each.recommendation.to_value is not None:
             groups.setdefault(each.recommendation.parameter, []).append(each)
@@ -179,7 +187,9 @@ def sound_remedies(setup: Setup, found: Sequence[Problem], ask: Ask) -> tuple[Pr
     )
 
 
-def _cure(setup: Setup, name: str, group: Sequence[Problem], found: Sequence[Problem], ask: Ask) -> _Cure | None:
+def _cure(
+    setup: Setup, name: str, group: Sequence[SetupProblem], found: Sequence[SetupProblem], ask: Ask
+) -> _Cure | None:
     first = next(iter(_single(setup, name, group)))
     if all(each.severity == "info" for each in group):
         # A layout to compare with: any other value is no answer.
@@ -203,7 +213,7 @@ def _cure(setup: Setup, name: str, group: Sequence[Problem], found: Sequence[Pro
 
 
 def _tried(
-    setup: Setup, values: Mapping[str, Any], group: Sequence[Problem], found: Sequence[Problem], ask: Ask
+    setup: Setup, values: Mapping[str, Any], group: Sequence[SetupProblem], found: Sequence[SetupProblem], ask: Ask
 ) -> _Cure | None:
     """What a change leaves of its problems; None where it cures none of them, or brings another."""
     known, own = {(each.id, each.parameter) for each in found}, {(each.id, each.parameter) for each in group}
@@ -216,7 +226,7 @@ def _tried(
     return _Cure(values, frozenset(left)) if len(left) < len(own) else None
 
 
-def _single(setup: Setup, name: str, group: Sequence[Problem]) -> Iterable[Any]:
+def _single(setup: Setup, name: str, group: Sequence[SetupProblem]) -> Iterable[Any]:
     """Values of the parameter itself: what its rules name first, then others, the nearest first."""
     named = [each.recommendation.to_value for each in group]
     return dict.fromkeys([*named, *_values(setup, name)])
@@ -255,7 +265,7 @@ def _batches(setup: Setup, name: str, now: int | None) -> Iterator[int]:
     )
 
 
-def _with(setup: Setup, problem: Problem, cure: _Cure | None) -> Problem:
+def _with(setup: Setup, problem: SetupProblem, cure: _Cure | None) -> SetupProblem:
     """The problem with its remedy as it was tried."""
     advice = problem.recommendation
     if cure is None or (problem.id, problem.parameter) in cure.left:

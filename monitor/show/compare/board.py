@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from monitor import words
-from monitor.diagnose.comparison.comparability import Difference, alike, own
-from monitor.diagnose.comparison.compare import Against, Comparison, letter
+from monitor.diagnose.comparison.comparability import ParameterDifference, alike, own
+from monitor.diagnose.comparison.compare import Comparison, PairComparison, letter
 from monitor.diagnose.comparison.rows import difference_rows, missing
 from monitor.diagnose.comparison.words import beside_words, headline, summary_words, work_words
 from monitor.diagnose.headline import facts, status_word
@@ -27,7 +27,7 @@ from monitor.show.trouble import Colour, part, plain, show_error, show_rights, s
 from monitor.words import DASH, count
 
 
-def show_comparison(account: data.Account, names: Sequence[str], zone: tzinfo) -> Pace:
+def show_comparison(account: data.AccountChoice, names: Sequence[str], zone: tzinfo) -> Pace:
     """All of it; gives how soon it wants to be drawn again."""
     found = {name: data.snapshot(account, name) for name in names}
     reports = ready(found)
@@ -71,7 +71,7 @@ def ready(found: Mapping[str, Snapshot]) -> tuple[Report, ...]:
     return tuple(reports)
 
 
-def _board(account: data.Account, comparison: Comparison, found: Mapping[str, Snapshot], zone: tzinfo) -> None:
+def _board(account: data.AccountChoice, comparison: Comparison, found: Mapping[str, Snapshot], zone: tzinfo) -> None:
     first = comparison.reports[0]
     part(first, "Verdict of the comparison", show_answer, comparison)
     with st.container(border=True, horizontal=True):
@@ -111,7 +111,7 @@ def _to_know(comparison: Comparison) -> None:
     """What a reader should know before trusting the figures, and what cannot be compared, with the reason."""
     lacking = missing(comparison)
     # The answer above says it.
-    above = {told_above(each) for each in comparison.against}
+    above = {otherwise_sentence(each) for each in comparison.against}
     notes = [note for note in comparison.notes if note not in above]
     if not lacking and not notes:
         return
@@ -157,32 +157,32 @@ def show_answer(comparison: Comparison) -> None:
     with st.container(border=True):
         st.markdown(f"**{plain(summary_words(comparison.against, names))}**")
         for place in range(1, len(comparison.reports)):
-            title, body = said(comparison, place)
+            title, body = verdict_texts(comparison, place)
             icon, colour = _BADGES[comparison.against[place - 1].answer]
             st.markdown(f":{colour}-badge[{icon} {letter(place)}] **{plain(title)}.** {plain(body)}")
 
 
-def said(comparison: Comparison, place: int) -> tuple[str, str]:
+def verdict_texts(comparison: Comparison, number: int) -> tuple[str, str]:
     """The verdict on one job in a few words, and what stands behind it."""
-    result, name = comparison.against[place - 1], letter(place)
-    first, other = comparison.figures[0], comparison.figures[place]
+    result, name = comparison.against[number - 1], letter(number)
+    first, other = comparison.figures[0], comparison.figures[number]
     found = headline(result, name, (first.step_s, other.step_s))
     parts = [found.body]
     if not result.is_of_one_job:
         # A verdict for the same samples says already how many a step has.
         if result.verdict == "cannot tell" or result.work is None or result.work.unit is None:
             parts.append(work_words(result, name, (first.samples_per_step, other.samples_per_step)))
-        parts += [beside_words(result), told_above(result)]
+        parts += [beside_words(result), otherwise_sentence(result)]
     return found.title, " ".join(part for part in parts if part)
 
 
-def told_above(result: Against) -> str:
+def otherwise_sentence(result: PairComparison) -> str:
     """That the times of the two were come by differently: beside a verdict, and else among the notes."""
     return result.otherwise if result.unlike is None else ""
 
 
 def _banner(comparison: Comparison) -> None:
-    title, body = (plain(words) for words in said(comparison, 1))
+    title, body = (plain(words) for words in verdict_texts(comparison, 1))
     icon, _ = _BADGES[answer := comparison.against[0].answer]
     match answer:
         case "faster":
@@ -248,7 +248,7 @@ def difference_table(comparison: Comparison) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["Parameter", *names, "Read from"], dtype="str")
 
 
-def alike_table(same: Sequence[Difference]) -> pd.DataFrame:
+def alike_table(same: Sequence[ParameterDifference]) -> pd.DataFrame:
     """Parameter, value, where it was read."""
     rows = []
     for each in same:
@@ -258,7 +258,7 @@ def alike_table(same: Sequence[Difference]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["Parameter", "Value", "Read from"], dtype="str")
 
 
-def _read_from(each: Difference, names: Sequence[str]) -> str:
+def _read_from(each: ParameterDifference, names: Sequence[str]) -> str:
     """One place where all were read in the same, else one a job."""
     known = [(name, place) for name, place in zip(names, each.read_from, strict=True) if place is not None]
     places = {place for _, place in known}
@@ -267,11 +267,11 @@ def _read_from(each: Difference, names: Sequence[str]) -> str:
     return " · ".join(f"{name}: {place}" for name, place in known)
 
 
-def _how_many(different: Sequence[Difference]) -> str:
+def _how_many(different: Sequence[ParameterDifference]) -> str:
     return f": {count(len(different), 'parameter')}" if different else ""
 
 
-def _named(different: Sequence[Difference]) -> str:
+def _named(different: Sequence[ParameterDifference]) -> str:
     shown = ", ".join(each.parameter for each in different[:6])
     return shown if len(different) <= 6 else f"{shown} and {len(different) - 6} more"
 

@@ -1,4 +1,4 @@
-"""Which jobs are compared, and with which baseline? One value that an address holds and restores (``/compare?jobs=A,B``, the
+"""The jobs that are compared, and their baseline. One value that an address holds and restores (``/compare?jobs=A,B``, the
 baseline first), two inputs and, where nothing is chosen yet, pairs worth a look.
 
 ``jobs=A&jobs=B`` means the same. What the inputs hold follows the address, and it follows them.
@@ -39,11 +39,11 @@ def current() -> tuple[str, ...]:
     """What this visitor asks for: what the address says, or what was left here on the way to another page."""
     several = st.query_params.get_all(NAME)
     if len(several) > 1:
-        ask(names_in(several))
+        choose(names_in(several))
     return names_in([address.value(NAME) or ""])
 
 
-def ask(names: Sequence[str]) -> None:
+def choose(names: Sequence[str]) -> None:
     """Other jobs from now on."""
     address.keep(NAME, ",".join(names))
 
@@ -53,7 +53,7 @@ PROPOSED = 6
 _CHOSEN, _AGAINST = "compare-jobs", "compare-against"
 
 
-def show_choice(account: data.Account) -> tuple[str, ...]:
+def show_choice(account: data.AccountChoice) -> tuple[str, ...]:
     """The inputs; gives the jobs to compare, each once, or what there is to choose where fewer than two are named."""
     asked = current()
     once = tuple(dict.fromkeys(asked))
@@ -139,9 +139,9 @@ def _with(name: str, listed: list[str]) -> list[tuple[str, str]]:
 
 
 def _chosen() -> None:
-    ask(names_in(st.session_state[_CHOSEN]))
+    choose(names_in(st.session_state[_CHOSEN]))
 
 
 def _other_baseline() -> None:
     first = st.session_state[_AGAINST]
-    ask([first, *(name for name in dict.fromkeys(current()) if name != first)])
+    choose([first, *(name for name in dict.fromkeys(current()) if name != first)])

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from monitor.analyze.pace import Floats
-from monitor.archive.comparison import Record, comparison_document, record, record_line
+from monitor.archive.comparison import PredictionRecord, comparison_document, record, record_line
 from monitor.archive.document import as_json, without_trailing_spaces
 from monitor.charts.comparison import (
     FigureRow,
@@ -29,8 +29,8 @@ from monitor.charts.comparison import (
     round_top,
     zero,
 )
-from monitor.diagnose.comparison.compare import Against, Comparison, letter, pairs_of
-from monitor.diagnose.comparison.rows import Measure, figure_rows, measures
+from monitor.diagnose.comparison.compare import Comparison, PairComparison, letter, pairs_of
+from monitor.diagnose.comparison.rows import ChartedFigure, figure_rows, measures
 from monitor.diagnose.comparison.words import CAME, beside_words, prediction_words, range_words, spread_words
 from monitor.export.layout import comparison_markdown
 from monitor.export.tables import COMPARISON_TABLES
@@ -44,7 +44,7 @@ from monitor.words import count, percent
 _FILE = "comparison"
 
 
-def show_export(account: data.Account, comparison: Comparison) -> None:
+def show_export(account: data.AccountChoice, comparison: Comparison) -> None:
     """One button with all forms behind it."""
     earlier = earlier_of(comparison)
     with st.popover("Save", icon=":material/download:", key="compare-save"):
@@ -59,24 +59,24 @@ def show_export(account: data.Account, comparison: Comparison) -> None:
         st.code(command(account, comparison), language="sh", wrap_lines=True)
 
 
-def earlier_of(comparison: Comparison) -> Record:
+def earlier_of(comparison: Comparison) -> PredictionRecord:
     """How predictions did on the user's own pairs that were kept, without these."""
-    return record(data.kept_pairs(), pairs_of(comparison, max(report.reviewed_at for report in comparison.reports)))
+    return record(data.measured_pairs(), pairs_of(comparison, max(report.reviewed_at for report in comparison.reports)))
 
 
-def json_of(comparison: Comparison, earlier: Record | None) -> str:
+def json_of(comparison: Comparison, earlier: PredictionRecord | None) -> str:
     """What ``compare --format json`` prints."""
     return as_json(comparison_document(comparison, earlier))
 
 
-def markdown_of(comparison: Comparison, earlier: Record | None) -> str:
+def markdown_of(comparison: Comparison, earlier: PredictionRecord | None) -> str:
     """What ``compare --format markdown`` prints."""
     return without_trailing_spaces(comparison_markdown(comparison, earlier))
 
 
-def command(account: data.Account, comparison: Comparison) -> str:
+def command(account: data.AccountChoice, comparison: Comparison) -> str:
     """What gives the same at a terminal."""
-    archive = data.place(account).archive
+    archive = data.origin(account).archive
     names = [
         f"archive:{archive.rstrip('/')}/{job.name}" if archive is not None else job.name for job in comparison.jobs
     ]
@@ -145,7 +145,7 @@ def figure_table(comparison: Comparison) -> pd.DataFrame:
     return pd.DataFrame(figure_rows(comparison), columns=["Figure", *names], dtype="str")
 
 
-def figures_words(found: list[Measure], letters: list[str]) -> str:
+def figures_words(found: list[ChartedFigure], letters: list[str]) -> str:
     """What differs most among the figures, by ratio of the outer two."""
     known = []
     for each in found:
@@ -162,14 +162,14 @@ def figures_words(found: list[Measure], letters: list[str]) -> str:
     )
 
 
-def alt_of(comparison: Comparison, title: str, said: str) -> str:
+def alt_of(comparison: Comparison, title: str, sentence: str) -> str:
     """The accessible name of a chart: of a running job without figures, since a name that changes draws the chart anew."""
     if any(job.is_running for job in comparison.jobs):
         return f"{title}; the figures are in the sentence above it"
-    return f"{title}: {said}"
+    return f"{title}: {sentence}"
 
 
-def _row(each: Measure) -> FigureRow:
+def _row(each: ChartedFigure) -> FigureRow:
     top = round_top([value for value in each.values if value is not None])
     if each.is_percent:
         top = max(_FULL_PCT, top)
@@ -288,7 +288,7 @@ def show_predicted(comparison: Comparison) -> None:
             st.caption(plain(line))
 
 
-def _measured(result: Against) -> str:
+def _measured(result: PairComparison) -> str:
     found = result.for_same_samples_pct
     if found is None or result.came is None:
         return "nothing comparable was measured"

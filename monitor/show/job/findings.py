@@ -17,7 +17,7 @@ import streamlit as st
 from monitor.charts import step_time, utilization
 from monitor.charts.elements import marked
 from monitor.charts.utilization import ROWS
-from monitor.diagnose.log_places import is_of_the_log
+from monitor.diagnose.bookmarks import is_of_the_log
 from monitor.diagnose.verdict import Verdict, gain_words, judge
 from monitor.diagnose.words.charts import slow_node
 from monitor.diagnose.words.report import fact_value, muted_words, when

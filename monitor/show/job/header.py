@@ -19,7 +19,7 @@ import streamlit as st
 from monitor import settings, words
 from monitor.archive.document import as_json, report_document
 from monitor.aws.console import job_url, s3_url, streams_url
-from monitor.diagnose.comparison.comparability import Difference, differences
+from monitor.diagnose.comparison.comparability import ParameterDifference, differences
 from monitor.diagnose.headline import facts, outlook, status_word
 from monitor.diagnose.verdict import has_gpus
 from monitor.diagnose.words.devices import LEFT_OUT
@@ -59,7 +59,7 @@ _TABLE_NAMES = {
 }
 
 
-def show_save(account: data.Account, name: str) -> None:
+def show_save(account: data.AccountChoice, name: str) -> None:
     """The button behind which the ways are; of a job without a report yet it does nothing."""
     nothing_yet = data.snapshot(account, name).report is None
 
@@ -107,7 +107,7 @@ def document(report: Report) -> str:
     return as_json(report_document(report))
 
 
-def _newest(account: data.Account, name: str, make: Callable[[Report], str]) -> Callable[[], bytes]:
+def _newest(account: data.AccountChoice, name: str, make: Callable[[Report], str]) -> Callable[[], bytes]:
     """What is made of the report that is the newest when somebody clicks."""
 
     def made() -> bytes:
@@ -145,7 +145,7 @@ def show_header(report: Report, snapshot: Snapshot, zone: tzinfo, now: datetime)
         st.caption(plain(" · ".join(clauses)))
 
 
-def show_links(report: Report, account: data.Account, names: Iterable[str]) -> bool:
+def show_links(report: Report, account: data.AccountChoice, names: Iterable[str]) -> bool:
     """The previous run with the settings that differ, and AWS's own pages of the job; whether more is still to come."""
     job = report.job
     found = earlier(account, job.name, names)
@@ -175,9 +175,9 @@ def _console(job: Job) -> list[tuple[str, str]]:
     return [(label, url) for label, url in pages if url is not None]
 
 
-def has_console(report: Report, account: data.Account) -> bool:
+def has_console(report: Report, account: data.AccountChoice) -> bool:
     """Whether AWS's console knows the job: not that of a sample, of another service's address, or of an archive alone."""
-    place = data.place(account)
+    place = data.origin(account)
     return report.job.source == "aws" and not report.archive and place.endpoint is None and place.region is not None
 
 
@@ -193,14 +193,14 @@ class Earlier:
     """The run before; ``different`` is None where it could not be read. No name: there is none."""
 
     name: str | None = None
-    different: tuple[Difference, ...] | None = None
+    different: tuple[ParameterDifference, ...] | None = None
 
 
-def earlier(account: data.Account, name: str, names: Iterable[str]) -> Earlier | None:
+def earlier(account: data.AccountChoice, name: str, names: Iterable[str]) -> Earlier | None:
     """What is known of the run before ``name``; None while it is being asked for."""
     if base_and_stamp(name) is None:
         return Earlier()
-    asked = _asked(account, name, previous(name, names))
+    asked = _pending_earlier(account, name, previous(name, names))
     return asked.result() if asked.done() else None
 
 
@@ -210,11 +210,11 @@ def _workers() -> ThreadPoolExecutor:
 
 
 @st.cache_resource(max_entries=256, ttl="1h", show_spinner=False)
-def _asked(account: data.Account, name: str, known: str | None) -> Future[Earlier]:
-    return _workers().submit(_ask, account, name, known)
+def _pending_earlier(account: data.AccountChoice, name: str, known: str | None) -> Future[Earlier]:
+    return _workers().submit(_find_earlier, account, name, known)
 
 
-def _ask(account: data.Account, name: str, known: str | None) -> Earlier:
+def _find_earlier(account: data.AccountChoice, name: str, known: str | None) -> Earlier:
     try:
         source: Source = data.shared_source(account)
         found = known or _listed(source, name)
@@ -237,7 +237,7 @@ TILE_HEIGHT_PX = 101
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Tile:
     """One tile: a label with its unit's meaning, a value, and a line of context."""
 
     label: str
@@ -246,14 +246,14 @@ class Figure:
     help: str = ""
 
 
-def figures(report: Report) -> tuple[Figure, ...]:
+def figures(report: Report) -> tuple[Tile, ...]:
     """The tiles of a report; a CPU job shows CPU and memory in place of GPU and GPU memory."""
     job = report.job
     pair: tuple[MetricName, ...] = OF_GPUS if has_gpus(report) else ("cpu_utilization", "memory_utilization")
     tiles = [_device(report, HOST_METRICS[metric]) for metric in pair]
     steps = report.steps
     tiles.append(
-        Figure(
+        Tile(
             "Step time, median",
             step_seconds(steps.median_s if steps else None),
             _step_context(report),
@@ -264,12 +264,12 @@ def figures(report: Report) -> tuple[Figure, ...]:
         )
     )
     if report.mfu is not None:
-        tiles.append(Figure("MFU", percent(report.mfu.mfu_pct), usual_words(report.mfu), mfu_words(report.mfu)))
+        tiles.append(Tile("MFU", percent(report.mfu.mfu_pct), usual_words(report.mfu), mfu_words(report.mfu)))
     progress = _progress(steps) if job.started else "not started"
-    tiles.append(Figure("Duration", duration(report.ran_s), progress, "Since the job's instances started."))
+    tiles.append(Tile("Duration", duration(report.ran_s), progress, "Since the job's instances started."))
     if report.goodput is not None:
         tiles.append(
-            Figure(
+            Tile(
                 "Goodput",
                 percent(100 * report.goodput),
                 "of the billed time",
@@ -282,11 +282,11 @@ def figures(report: Report) -> tuple[Figure, ...]:
     else:
         total = job.instance_count or len(job.nodes)
         observed = _observed(steps.nodes_observed if steps else 0, total) if report.run.logs.lines else "no logs read"
-        tiles.append(Figure("Nodes", f"{total or DASH}", observed))
+        tiles.append(Tile("Nodes", f"{total or DASH}", observed))
     return tuple(tiles)
 
 
-def _cost(report: Report) -> Figure:
+def _cost(report: Report) -> Tile:
     cost, job = report.cost, report.job
     context = "so far" if job.is_running else "in total"
     words = [f"Price: {usd(cost.price_usd_per_instance_hour)} per instance-hour ({cost.price_source})."]
@@ -296,20 +296,20 @@ def _cost(report: Report) -> Figure:
     if job.warm_pool_billable_seconds:
         words.append(warm_pool(job.warm_pool_billable_seconds, cost.retained_usd))
     value = f"≤ {usd(cost.usd)}" if cost.at_most else usd(cost.usd)
-    return Figure("Cost", value, context, " ".join(words))
+    return Tile("Cost", value, context, " ".join(words))
 
 
-def _recoverable(report: Report) -> Figure:
+def _recoverable(report: Report) -> Tile:
     value, context = recoverable_words(report)
     # A tile has no room for more words.
-    return Figure("Recoverable", value.replace(" an hour", "/h"), context, f"{capitalised(RECOVERABLE_MEANS)}")
+    return Tile("Recoverable", value.replace(" an hour", "/h"), context, f"{capitalised(RECOVERABLE_MEANS)}")
 
 
 def show_figures(report: Report) -> None:
     show_tiles([replace(tile, help=plain(tile.help)) for tile in figures(report)], 150)
 
 
-def show_tiles(tiles: Sequence[Figure], least_px: int = 140) -> None:
+def show_tiles(tiles: Sequence[Tile], least_px: int = 140) -> None:
     """Side by side, each at least so many pixels wide; their help is Markdown."""
     with st.grid(len(tiles), min_column_width=least_px):
         for tile in tiles:
@@ -350,12 +350,12 @@ def _observed(nodes: int, total: int) -> str:
     )
 
 
-def _device(report: Report, metric: HostMetric) -> Figure:
+def _device(report: Report, metric: HostMetric) -> Tile:
     found = report.devices.get(metric.name)
     if found is None:
         measured = bool((report.run.metrics["metric"] == metric.name).any())
-        return Figure(metric.device, DASH, "too short to average" if measured else "no data")
-    return Figure(
+        return Tile(metric.device, DASH, "too short to average" if measured else "no data")
+    return Tile(
         metric.device,
         percent(found.mean),
         f"p5 {percent(found.p5)}, p95 {percent(found.p95)}",

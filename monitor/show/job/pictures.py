@@ -14,27 +14,27 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from monitor.alert.conditions import Rule
+from monitor.alert.conditions import AlertRule
 from monitor.analyze.journal import Losses, losses
 from monitor.analyze.step_time import is_aggregated
 from monitor.charts import step_time, timeline, utilization
 from monitor.charts.elements import Span, edges, threshold_lines, with_threshold_lines
-from monitor.charts.step_time import BUCKETS, OUTLIER_TIMES, Work, ceiling, work_of
+from monitor.charts.step_time import BUCKETS, OUTLIER_TIMES, WorkTimes, ceiling, work_of
 from monitor.charts.utilization import POINTS, ROWS, Measured, bucket_seconds, cells, columns_for, measured
 from monitor.diagnose.unlike import odd_nodes
 from monitor.diagnose.verdict import has_gpus
 from monitor.diagnose.words.charts import (
     changes_of,
-    loss_said,
+    loss_sentence,
     not_drawn,
     phases_listed,
-    phases_said,
-    progress_said,
-    rate_said,
+    phases_sentence,
+    progress_sentence,
+    rate_sentence,
     slow_node,
-    steps_said,
+    steps_sentence,
     sum_words,
-    utilization_said,
+    utilization_sentence,
 )
 from monitor.diagnose.words.step_readings import how_words, reading_words
 from monitor.model import MetricName, Report
@@ -42,17 +42,17 @@ from monitor.model.host_metrics import HOST_METRICS
 from monitor.show import address, data
 from monitor.show.drawing import absent, alt_of, draw_frames, head
 from monitor.show.job.timeline import show_overview, show_timeline, within
-from monitor.show.thresholds.crossings import above_words, crossed, crossed_words, kept, lines_of
+from monitor.show.thresholds.crossings import above_words, crossed, crossed_words, lines_of, saved_rules
 from monitor.show.trouble import part, plain
 from monitor.words import count, duration
 
 
-def work(report: Report) -> Work:
+def work(report: Report) -> WorkTimes:
     """The reports with a time of work, put in order once a report."""
     return data.ordered_of(report, "work", lambda: work_of(report.run.steps))
 
 
-def show_steps(report: Report, span: Span, part: Span | None, rules: Sequence[Rule], zone: tzinfo) -> None:
+def show_steps(report: Report, span: Span, part: Span | None, rules: Sequence[AlertRule], zone: tzinfo) -> None:
     with st.container(border=True, gap="xsmall"):
         if len(work(report)):
             _times(report, span, part, rules, zone)
@@ -63,7 +63,7 @@ def show_steps(report: Report, span: Span, part: Span | None, rules: Sequence[Ru
             absent("No step times.", report, "logs")
 
 
-def _times(report: Report, span: Span, part: Span | None, rules: Sequence[Rule], zone: tzinfo) -> None:
+def _times(report: Report, span: Span, part: Span | None, rules: Sequence[AlertRule], zone: tzinfo) -> None:
     every = work(report)
     shown = every.within(part)
     frames = data.of_report(
@@ -73,7 +73,7 @@ def _times(report: Report, span: Span, part: Span | None, rules: Sequence[Rule],
     )
     levels, far = frames[:2]
     head(
-        _said_of_steps(report, every, part, zone),
+        _steps_sentence(report, every, part, zone),
         _about(report, every, shown),
         lambda: _csv_of_steps(levels, far),
         f"{report.job.name}-step-time",
@@ -83,7 +83,7 @@ def _times(report: Report, span: Span, part: Span | None, rules: Sequence[Rule],
         ("chart-steps", *step_time.series_names(levels)),
         (*frames, threshold_lines(lines_of(rules, "step_time", highest), highest)),
         _chart,
-        alt_of(report, "Step time over time", _said_of_steps(report, every, None, zone)),
+        alt_of(report, "Step time over time", _steps_sentence(report, every, None, zone)),
     )
     summed = "Aggregated by Logs Insights: medians over a minute or more; single slow steps do not show."
     triangles = f"▲ one step over {OUTLIER_TIMES:.0f}x the median (capped at the axis)." if len(far) else ""
@@ -100,11 +100,11 @@ def _chart(
     return with_threshold_lines(step_time.step_time_of(levels, far, changes, ends), drawn, step_time.AXIS)
 
 
-def _said_of_steps(report: Report, every: Work, part: Span | None, zone: tzinfo) -> str:
-    return data.said_of(report, f"steps {part} {zone}", lambda: steps_said(report, every, part, zone))
+def _steps_sentence(report: Report, every: WorkTimes, part: Span | None, zone: tzinfo) -> str:
+    return data.detail_of(report, f"steps {part} {zone}", lambda: steps_sentence(report, every, part, zone))
 
 
-def _about(report: Report, every: Work, shown: Work) -> str:
+def _about(report: Report, every: WorkTimes, shown: WorkTimes) -> str:
     total = report.job.instance_count or every.observed
     who = f"only {every.observed} of {total} nodes log step times" if every.observed < total else count(total, "node")
     parts = ["Step time, seconds", who, f"median and p10 to p90 of {count(len(shown), 'report')} after warm-up"]
@@ -132,7 +132,7 @@ def _csv_of_steps(levels: pd.DataFrame, far: pd.DataFrame) -> pd.DataFrame:
 
 def _progress(report: Report, span: Span, part: Span | None, reached: pd.DataFrame, zone: tzinfo) -> None:
     head(
-        progress_said(report, reached, part, zone),
+        progress_sentence(report, reached, part, zone),
         "Progress, steps · the log lines have step numbers but no step times",
         lambda: reached,
         f"{report.job.name}-progress",
@@ -141,7 +141,7 @@ def _progress(report: Report, span: Span, part: Span | None, reached: pd.DataFra
         ("chart-progress",),
         (reached, edges(part or span)),
         step_time.progress_of,
-        alt_of(report, "Steps over time", progress_said(report, step_time.reached(report.run.steps), None, zone)),
+        alt_of(report, "Steps over time", progress_sentence(report, step_time.reached(report.run.steps), None, zone)),
     )
 
 
@@ -154,7 +154,7 @@ def show_pictures(report: Report, zone: tzinfo) -> None:
     def pictures() -> None:
         part(report, "Where the time went", _phases, report)
         part(report, "Overview strip", _strip, report, span, zone)
-        shown, rules = within(span), kept()
+        shown, rules = within(span), saved_rules()
         part(report, "Chart of the step times", show_steps, report, span, shown, rules, zone)
         part(report, "Charts of loss and learning rate", show_losses, report, span, shown, zone)
         full: MetricName = "gpu_memory_utilization" if has_gpus(report) else "memory_utilization"
@@ -206,7 +206,7 @@ def _phases(report: Report) -> None:
         summed = sum_words(report, frame)
         unit = timeline.unit_of(report.buckets)
         title = f"Where the time and the money went, {unit} and $" if priced else f"Where the time went, {unit}"
-        head(phases_said(report, frame), f"{title} · {summed}", lambda: _csv(frame), f"{report.job.name}-phases")
+        head(phases_sentence(report, frame), f"{title} · {summed}", lambda: _csv(frame), f"{report.job.name}-phases")
         draw_frames(("chart-phases",), (frame,), timeline.phase_bar_of, alt_of(report, "Where the time went", listed))
         st.caption(plain(listed))
 
@@ -237,7 +237,7 @@ def _loss(report: Report, found: Losses, span: Span, part: Span | None, zone: tz
     positive = bool((frames[0]["low"] > 0).all())
     log = positive and address.value("loss") == LOG
     head(
-        loss_said(found, part, zone),
+        loss_sentence(found, part, zone),
         _about_losses("Training loss", found, frames[0]),
         lambda: frames[0],
         f"{report.job.name}-loss",
@@ -246,7 +246,7 @@ def _loss(report: Report, found: Losses, span: Span, part: Span | None, zone: tz
         ("chart-loss", log),
         frames,
         partial(step_time.loss_of, log=log),
-        alt_of(report, "Loss", loss_said(found, None, zone)),
+        alt_of(report, "Loss", loss_sentence(found, None, zone)),
     )
     if positive:
         address.shown("loss", log)
@@ -256,12 +256,12 @@ def _loss(report: Report, found: Losses, span: Span, part: Span | None, zone: tz
 def _rate(report: Report, found: Losses, span: Span, part: Span | None, zone: tzinfo) -> None:
     frames = data.of_report(report, f"learning rate {part}", lambda: step_time.rate_frames(found.rows, span, part))
     head(
-        rate_said(found, part, zone),
+        rate_sentence(found, part, zone),
         _about_losses("Learning rate", found, frames[0]),
         lambda: frames[0],
         f"{report.job.name}-learning-rate",
     )
-    said = rate_said(found, None, zone)
+    said = rate_sentence(found, None, zone)
     draw_frames(("chart-learning-rate",), frames, step_time.rate_of, alt_of(report, "Learning rate", said))
 
 
@@ -280,7 +280,7 @@ def rows_of(report: Report, metric: MetricName) -> Measured:
 
 
 def show_utilization(
-    report: Report, span: Span, part: Span | None, metric: MetricName, rules: Sequence[Rule], zone: tzinfo
+    report: Report, span: Span, part: Span | None, metric: MetricName, rules: Sequence[AlertRule], zone: tzinfo
 ) -> None:
     """The card of one metric."""
     rows = rows_of(report, metric)
@@ -291,7 +291,7 @@ def show_utilization(
             st.markdown(f"**{plain(title)}**")
             absent(f"No {HOST_METRICS[metric].label} data.", report, "metrics")
             return
-        said = _said(report, metric, rows, part, zone)
+        said = _utilization_sentence(report, metric, rows, part, zone)
         spans = crossed(report, rules, metric)
         if alone:
             frames = data.of_report(report, f"line {metric} {part}", lambda: utilization.line_frames(rows, span, part))
@@ -307,7 +307,7 @@ def show_utilization(
             lambda: _nodes_csv(rows, part),
             f"{report.job.name}-{metric.replace('_', '-')}",
         )
-        alt = alt_of(report, f"{title} over time", _said(report, metric, rows, None, zone))
+        alt = alt_of(report, f"{title} over time", _utilization_sentence(report, metric, rows, None, zone))
         if alone:
             drawn = (*frames, threshold_lines(lines_of(rules, metric, 100), 100))
             draw_frames((f"chart-{metric}", "line"), drawn, _line, alt)
@@ -326,9 +326,11 @@ def _line(shown: pd.DataFrame, ends: pd.DataFrame, drawn: pd.DataFrame) -> objec
     return with_threshold_lines(utilization.line_of(shown, ends), drawn, utilization.LINE_AXIS)
 
 
-def _said(report: Report, metric: MetricName, rows: Measured, part: Span | None, zone: tzinfo) -> str:
+def _utilization_sentence(report: Report, metric: MetricName, rows: Measured, part: Span | None, zone: tzinfo) -> str:
     # The work's beginning is looked for in all steps: once a report.
-    return data.said_of(report, f"{metric} {part} {zone}", lambda: utilization_said(report, metric, rows, part, zone))
+    return data.detail_of(
+        report, f"{metric} {part} {zone}", lambda: utilization_sentence(report, metric, rows, part, zone)
+    )
 
 
 def _about_nodes(title: str, metric: MetricName, rows: Measured, part: Span | None, alone: bool) -> str:

@@ -16,7 +16,7 @@ from monitor.analyze.stalls import StepAnatomy, step_anatomy
 from monitor.aws.console import s3_url, stream_url, streams_url
 from monitor.charts import utilization as charts
 from monitor.diagnose.unlike import odd_nodes
-from monitor.diagnose.words.charts import anatomy_said, gpus_said
+from monitor.diagnose.words.charts import anatomy_sentence, gpus_sentence
 from monitor.diagnose.words.report import file_rows, hidden_words
 from monitor.fetch.logs.events import node_of_stream, prefix, stream_order
 from monitor.model import METRICS, NodeStats, Report
@@ -247,7 +247,7 @@ def _heatmap(report: Report, stats: NodeStats, zone: tzinfo) -> None:
     node = stats.node.name
     with st.container(border=True, height="stretch", gap="xsmall"):
         cells = data.of_report(report, f"gpus {node} {zone}", lambda: _cells(report, node, zone))
-        said = gpus_said(stats)
+        said = gpus_sentence(stats)
         minutes = int(cells["minute"].nunique())
         where = zone_name(report.reviewed_at, zone)
         about = f"% of one GPU · each column is one of {count(minutes, 'minute')} that were read · times are {where}"
@@ -265,7 +265,7 @@ def _cells(report: Report, node: str, zone: tzinfo) -> pd.DataFrame:
 
 def _anatomy(report: Report, found: StepAnatomy) -> None:
     with st.container(border=True, height="stretch", gap="xsmall"):
-        said = anatomy_said(found)
+        said = anatomy_sentence(found)
         about = (
             f"GPU use within a step of {step_seconds(found.step_s)} · {count(found.samples, 'sample')} "
             f"of {count(found.steps, 'step')}"

@@ -16,7 +16,7 @@ from monitor.analyze.timeline import KINDS, Timeline, closer, timeline
 from monitor.charts import timeline as chart
 from monitor.charts.elements import Span
 from monitor.charts.utilization import instant_of
-from monitor.diagnose.log_places import first_error
+from monitor.diagnose.bookmarks import first_error
 from monitor.diagnose.unlike import odd_nodes
 from monitor.diagnose.words.charts import stretch, timeline_words
 from monitor.model import Report
@@ -164,7 +164,7 @@ def _urgency(kind: str) -> int:
 FROM, UNTIL, LAST = "from", "until", "last"
 _FORM = "%Y%m%dT%H%M%SZ"
 
-Asked = Span | timedelta
+TimeChoice = Span | timedelta
 """What an address names: a part of the time, or the newest part, of this length."""
 
 
@@ -179,7 +179,7 @@ def written_last(lasts: timedelta) -> str:
     return f"{seconds // 60}m" if seconds % 60 == 0 else f"{seconds}s"
 
 
-def asked() -> Asked | None:
+def time_choice() -> TimeChoice | None:
     """The part of the time that the address names; None where it names none. One end alone reaches as far as can be."""
     if lasts := length(st.query_params.get(LAST)):
         return lasts
@@ -192,7 +192,7 @@ def asked() -> Asked | None:
 
 def within(span: Span) -> Span | None:
     """The part of ``span`` that the address names; None for all of it, and where the two have nothing in common."""
-    part = asked()
+    part = time_choice()
     if isinstance(part, timedelta):
         part = span[1] - min(part, span[1] - span[0]), span[1]
     if part is None or part[0] >= span[1] or part[1] <= span[0]:
@@ -201,7 +201,7 @@ def within(span: Span) -> Span | None:
     return None if found == span else found
 
 
-def choose(part: Asked | None) -> None:
+def choose(part: TimeChoice | None) -> None:
     """Puts a part of the time into the address, or takes it out."""
     wanted: dict[str, str] = {}
     if isinstance(part, timedelta):
@@ -229,7 +229,7 @@ class _Brush:
     turn: int
     drawn: Span | None
     """What was marked when it was first drawn: a part of its specification, so it stays."""
-    asked: Asked | None
+    asked: TimeChoice | None
     """What the address said at the last look."""
 
     @property
@@ -242,12 +242,12 @@ def show_overview(
 ) -> None:
     """The strip with its brush, what part is shown in words, and the ways back; ``what`` is drawn in it."""
     part = within(span)
-    lasts = asked()
+    lasts = time_choice()
     rolling = part is not None and isinstance(lasts, timedelta)
     # What goes on with the job is drawn as data: a brush stays where it was drawn.
     brush = _brush(report.job.name, None if rolling else part)
     with st.container(border=True, gap="xsmall"):
-        st.markdown(f"**{plain(_said(span, part, rolling and report.job.is_running, zone))}**")
+        st.markdown(f"**{plain(_caption(span, part, rolling and report.job.is_running, zone))}**")
         frames = (*strip, chart.marked(part if rolling else None))
         drawn = with_frames(
             ("overview", percent), frames, lambda shown, ends, marked: chart.overview(shown, ends, marked, percent)
@@ -268,7 +268,7 @@ def show_overview(
             _buttons(span, part)
 
 
-def _said(span: Span, part: Span | None, rolls: bool, zone: tzinfo) -> str:
+def _caption(span: Span, part: Span | None, rolls: bool, zone: tzinfo) -> str:
     whole = duration((span[1] - span[0]).total_seconds())
     if part is None:
         return f"The charts below show the whole job, {whole}; times are {zone_name(span[1], zone)}."
@@ -280,7 +280,7 @@ def _said(span: Span, part: Span | None, rolls: bool, zone: tzinfo) -> str:
 
 def _buttons(span: Span, part: Span | None) -> None:
     """The same by keyboard: the newest part, and all of it."""
-    chosen = asked() if part is not None else None
+    chosen = time_choice() if part is not None else None
     for lasts in LASTS:
         if span[1] - span[0] > lasts:
             st.button(
@@ -304,7 +304,7 @@ def _buttons(span: Span, part: Span | None) -> None:
 
 def _brush(job: str, part: Span | None) -> _Brush:
     """The strip of this session: another where job or address are not what it left them at, or the page is opened anew."""
-    chosen, known = asked(), st.session_state.get(_SLOT)
+    chosen, known = time_choice(), st.session_state.get(_SLOT)
     # The frame is drawn in a full run only: whoever comes back to the page finds the brush where the address has it.
     opened = st.session_state.get("framed") and known is not None and known.drawn != part
     if known is None or known.job != job or known.asked != chosen or opened:
@@ -317,7 +317,7 @@ def _moved(brush: _Brush) -> None:
     """The viewer moved the brush: the address follows, and the strip stays."""
     ends = st.session_state[brush.key]["selection"].get(chart.CHOICE, {}).get(chart.FIELD)
     choose(_part(ends))
-    st.session_state[_SLOT] = _Brush(brush.job, brush.turn, brush.drawn, asked())
+    st.session_state[_SLOT] = _Brush(brush.job, brush.turn, brush.drawn, time_choice())
 
 
 def _part(ends: object) -> Span | None:

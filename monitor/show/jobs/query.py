@@ -1,4 +1,4 @@
-"""Which jobs are asked for, and what do all of them run, cost, and could save? Filters that the address holds, as inputs and as a
+"""The jobs that are asked for, and what all of them run, cost, and could save. Filters that the address holds, as inputs and as a
 query, and the tiles above the table."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from monitor.model import JobSummary
 from monitor.review import Snapshot
 from monitor.show import address, data
 from monitor.show.address import moment
-from monitor.show.job.header import Figure
+from monitor.show.job.header import Tile
 from monitor.show.job_choice import the_one
 from monitor.show.jobs.table import REVIEWED, standing
 from monitor.show.shell import JOB_PAGE
@@ -39,7 +39,7 @@ _STEP_S = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JobFilter:
     """What the address says of the jobs that are wanted."""
 
     search: str | None = None
@@ -53,7 +53,7 @@ class Asked:
     @property
     def is_any(self) -> bool:
         """Whether nothing narrows the list."""
-        return self == Asked()
+        return self == JobFilter()
 
     def query(self, now: datetime, limit: int) -> JobQuery:
         """As of ``now``; days are those of UTC, the last one included."""
@@ -72,13 +72,13 @@ class Asked:
         )
 
 
-def asked() -> Asked:
+def job_filter() -> JobFilter:
     """What the address asks for; what it says that no filter means is left out."""
     created, status = address.value("created"), address.value("status")
     first, last = _day(address.value("from")), _day(address.value("until"))
     if created in SPANS:
         first = last = None
-    return Asked(
+    return JobFilter(
         address.value("search"),
         status if status in STATUSES else None,
         address.value("instance"),
@@ -90,7 +90,7 @@ def asked() -> Asked:
 
 
 def show_filters(
-    account: data.Account, now: Asked, types: Sequence[str], tags: Sequence[str], limit: int, has_tags: bool
+    account: data.AccountChoice, now: JobFilter, types: Sequence[str], tags: Sequence[str], limit: int, has_tags: bool
 ) -> None:
     """One row of inputs; an archive has no tags. A part of a name that one job has alone leads to that job."""
     for name, chosen in (
@@ -183,7 +183,7 @@ def show_clear(clear: Callable[[], None], key: str) -> None:
     )
 
 
-def _search(account: data.Account, now: Asked, limit: int) -> None:
+def _search(account: data.AccountChoice, now: JobFilter, limit: int) -> None:
     text = st.session_state["of-search"].strip()
     if text:
         found = data.find(account, replace(now, search=text).query(datetime.now(UTC), limit))
@@ -222,7 +222,7 @@ def _start(day: date | None) -> datetime | None:
 
 def figures(
     jobs: Sequence[JobSummary], reviewed: Mapping[str, Snapshot], prices: Mapping[str, float], more: bool = False
-) -> tuple[Figure, ...]:
+) -> tuple[Tile, ...]:
     """The tiles; ``prices`` are those that a user set, USD per instance-hour. What is not known is said, and is no 0."""
     running = [job for job in jobs if job.is_running]
     reports = {name: snapshot.report for name, snapshot in reviewed.items() if snapshot.report is not None}
@@ -242,15 +242,15 @@ def figures(
     is_whole = len(gains) - gains.count(None) == len(running)
     stalled = sum(any(finding.id == "stall" for finding in report.warnings) for report in going)
     return (
-        Figure("Running", f"{len(running)}", f"of {'the newest ' if more else ''}{count(len(jobs), 'job')}"),
-        Figure("Cost / h", _usd(total_usd(costs), running), _of(costs, running), _priced(costs, running)),
-        Figure(
+        Tile("Running", f"{len(running)}", f"of {'the newest ' if more else ''}{count(len(jobs), 'job')}"),
+        Tile("Cost / h", _usd(total_usd(costs), running), _of(costs, running), _priced(costs, running)),
+        Tile(
             "Overhead so far",
             _usd(total_usd(overheads), running),
             _of(overheads, running),
             _explained(f"Running jobs: {OVERHEAD_MEANS}", overheads, running),
         ),
-        Figure(
+        Tile(
             "Recoverable / h",
             _usd(total_usd(gains), running),
             f"finished: {usd(recovered)}" if recovered and is_whole else _of(gains, running),
@@ -261,7 +261,7 @@ def figures(
                 running,
             ),
         ),
-        Figure(
+        Tile(
             "Critical",
             f"{levels.count('critical')}",
             _reviewed(stalled, done, waiting),

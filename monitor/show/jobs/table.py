@@ -1,4 +1,4 @@
-"""Which job needs me? One row a job for the table of the Jobs page, from the list and the reviews so far.
+"""The jobs that need somebody first. One row a job for the table of the Jobs page, from the list and the reviews so far.
 
 The list is shown before anything is reviewed. Reviews are made for the rows in view, as the browser tells, and for the most
 urgent jobs; what a row shows of one is small and kept, so that a finished job is asked for once.
@@ -18,7 +18,7 @@ import streamlit as st
 
 from monitor.charts.sparkline import picture, sparkline
 from monitor.diagnose.headline import status_word
-from monitor.diagnose.verdict import LOUDNESS, Level, judge, mean_of, place
+from monitor.diagnose.verdict import LOUDNESS, Level, judge, mean_of, urgency_key
 from monitor.diagnose.verdict import by_urgency as by_urgency
 from monitor.diagnose.words.step_readings import came_by
 from monitor.fetch.metrics.hosts import Glance
@@ -26,7 +26,7 @@ from monitor.model import JobSummary, Report, StepStats
 from monitor.model.host_metrics import OF_GPUS
 from monitor.review import Snapshot
 from monitor.show import address, data
-from monitor.show.grid import Column, Row, Sorted, looked, show_grid
+from monitor.show.grid import GridColumn, GridRow, Sorted, grid_state, show_grid
 from monitor.show.shell import JOB_PAGE
 from monitor.show.trouble import LOOKS
 from monitor.words import duration, percent, step_seconds, usd
@@ -118,7 +118,7 @@ def standing(snapshot: Snapshot | None) -> Standing:
     return Standing("waiting", snapshot.progress or "reviewing…")
 
 
-def known(snapshot: Snapshot) -> RowReview:
+def row_review(snapshot: Snapshot) -> RowReview:
     """What a review told so far."""
     report = snapshot.report
     if report is None:
@@ -140,7 +140,7 @@ def known(snapshot: Snapshot) -> RowReview:
         cost.recoverable_usd_per_hour,
         mean_of(report, "gpu_utilization"),
         mean_of(report, "gpu_memory_utilization"),
-        data.said_of(report, "courses", lambda: _courses(report)),
+        data.detail_of(report, "courses", lambda: _courses(report)),
         step_words(report.steps),
         None if report.steps is None else report.steps.median_s,
         came_by(report.run.logs.readings),
@@ -159,28 +159,28 @@ def settled(snapshots: Iterable[Snapshot]) -> bool:
 
 def in_view(jobs: Sequence[JobSummary], order: Sequence[str], now: datetime) -> list[JobSummary]:
     """The jobs whose rows are in view, in the order in which they are to be reviewed."""
-    seen = set(looked(_TABLE).seen)
+    seen = set(grid_state(_TABLE).seen)
     shown = [job for job in jobs if job.name in seen]
     return by_urgency(shown or _placed(jobs, order)[:FIRST_SEEN], now)
 
 
-def known_of(account: data.Account, jobs: Sequence[JobSummary]) -> dict[str, RowReview]:
+def row_reviews(account: data.AccountChoice, jobs: Sequence[JobSummary]) -> dict[str, RowReview]:
     """Has these jobs reviewed, the first of them first; gives what is known of them. Those with their last review are let be."""
-    kept: dict[str, RowReview] = data.kept_rows(account)
+    kept: dict[str, RowReview] = data.reviewed_rows(account)
     asked = {
         job.name: data.snapshot(account, job.name, 1 + place)
         for place, job in enumerate(jobs)
         if job.name not in kept or not kept[job.name].is_last
     }
     keep_rows(account, asked)
-    return {job.name: kept[job.name] if job.name in kept else known(asked[job.name]) for job in jobs}
+    return {job.name: kept[job.name] if job.name in kept else row_review(asked[job.name]) for job in jobs}
 
 
-def keep_rows(account: data.Account, snapshots: Mapping[str, Snapshot]) -> None:
+def keep_rows(account: data.AccountChoice, snapshots: Mapping[str, Snapshot]) -> None:
     """Keeps what is known of jobs that were reviewed: a review that begins anew does not take it back."""
-    kept: dict[str, RowReview] = data.kept_rows(account)
+    kept: dict[str, RowReview] = data.reviewed_rows(account)
     for name, snapshot in snapshots.items():
-        if (found := known(snapshot)).is_reviewed:
+        if (found := row_review(snapshot)).is_reviewed:
             kept[name] = found
 
 
@@ -188,7 +188,7 @@ def worst_first(jobs: Sequence[JobSummary], reviewed: Mapping[str, RowReview]) -
     def rank(job: JobSummary) -> tuple[float, ...]:
         found, runs = reviewed.get(job.name, _UNREVIEWED), job.is_running
         gain = found.recoverable_usd_per_hour if runs else found.recoverable_usd
-        return place(found.standing.level, runs, gain, found.cost_usd)
+        return urgency_key(found.standing.level, runs, gain, found.cost_usd)
 
     return [job.name for job in sorted(jobs, key=rank)]
 
@@ -206,7 +206,7 @@ def wanted_order(jobs: Sequence[JobSummary], reviewed: Mapping[str, RowReview], 
     return [str(each) for each in ranked["name"]]
 
 
-def kept_order(of: Hashable) -> Sequence[str]:
+def settled_order(of: Hashable) -> Sequence[str]:
     """The order of rows that was settled on for what is asked; nothing as long as there is none."""
     return cast(Sequence[str], st.session_state.get(_ORDER, {}).get((of, sorted_by()), ()))
 
@@ -218,7 +218,7 @@ def keep_order(of: Hashable, order: Sequence[str]) -> None:
 
 def may_move(of: Hashable) -> bool:
     """Whether rows may still change places: nobody has begun to move among them."""
-    return looked(_TABLE).used != _about(of)
+    return grid_state(_TABLE).used != _about(of)
 
 
 def _about(of: Hashable) -> str:
@@ -231,7 +231,7 @@ def sort_again(of: Hashable) -> None:
     st.session_state[_ASKED] = of
 
 
-def is_asked(of: Hashable) -> bool:
+def wants_sorting(of: Hashable) -> bool:
     """Whether the rows are to be put in order now, wherever the reader is."""
     return bool(st.session_state.pop(_ASKED, None) == of)
 
@@ -357,10 +357,10 @@ MARKED = f"{MARK} not simply as printed: point at it for how it was come by."
 _COURSE = "The last 3 h of a running job, all of a finished one; gaps are missing data."
 # In the order in which they stand; what a narrow window has no room for goes first.
 _COLUMNS = (
-    Column("name", "Job", "minmax(120px,8fr)", "name"),
-    Column("level", "Verdict", "88px", "badge"),
-    Column("stands_out", "What stands out", "minmax(150px,7fr)", room_px=560),
-    Column(
+    GridColumn("name", "Job", "minmax(120px,8fr)", "name"),
+    GridColumn("level", "Verdict", "88px", "badge"),
+    GridColumn("stands_out", "What stands out", "minmax(150px,7fr)", room_px=560),
+    GridColumn(
         "recoverable_usd",
         "Recoverable",
         "94px",
@@ -368,11 +368,11 @@ _COLUMNS = (
         "What the findings say could be saved: per hour for a running job, in total for a finished one.",
         330,
     ),
-    Column("cost_usd", "Cost", "72px", "number", "So far, at on-demand prices.", 640),
-    Column("status", "Status", "78px", room_px=450),
-    Column("started", "Started", "100px", "number", room_px=860),
-    Column("ran_s", "Ran for", "76px", "number", "Since training started.", 940),
-    Column(
+    GridColumn("cost_usd", "Cost", "72px", "number", "So far, at on-demand prices.", 640),
+    GridColumn("status", "Status", "78px", room_px=450),
+    GridColumn("started", "Started", "100px", "number", room_px=860),
+    GridColumn("ran_s", "Ran for", "76px", "number", "Since training started.", 940),
+    GridColumn(
         "gpu_pct",
         "GPU over time",
         "98px",
@@ -380,17 +380,19 @@ _COLUMNS = (
         f"Mean of one GPU while it worked; of a job not reviewed yet, over its last 3 h. {_COURSE}",
         1020,
     ),
-    Column("instances", "Nodes", "120px", room_px=1140),
-    Column("step_time", "Step time", "102px", "number", f"Median, ± half the spread from p10 to p90. {MARKED}", 1340),
-    Column("gpu_memory_pct", "GPU memory", "98px", "course", f"Share of GPU memory in use. {_COURSE}", 1500),
+    GridColumn("instances", "Nodes", "120px", room_px=1140),
+    GridColumn(
+        "step_time", "Step time", "102px", "number", f"Median, ± half the spread from p10 to p90. {MARKED}", 1340
+    ),
+    GridColumn("gpu_memory_pct", "GPU memory", "98px", "course", f"Share of GPU memory in use. {_COURSE}", 1500),
 )
 _TEXTS = frozenset({"name", "level", "stands_out", "status", "instances"})
 
 
-def cells(frame: pd.DataFrame, zone: tzinfo) -> list[Row]:
+def cells(frame: pd.DataFrame, zone: tzinfo) -> list[GridRow]:
     """The rows as they are written."""
     return [
-        Row(
+        GridRow(
             row.name,
             (
                 row.name,
@@ -451,5 +453,5 @@ def show_table(frame: pd.DataFrame, of: Hashable, zone: tzinfo) -> None:
 
 def chosen(frame: pd.DataFrame) -> list[str]:
     """The jobs whose boxes are ticked, the one that was started first in front: what others are compared against."""
-    ticked = frame[frame["name"].isin(looked(_TABLE).chosen)]
+    ticked = frame[frame["name"].isin(grid_state(_TABLE).chosen)]
     return [str(name) for name in ticked.sort_values("started", kind="stable")["name"]]

@@ -1,4 +1,4 @@
-"""Which part of which log is looked at? One value that an address holds and restores: a place, and what is filtered; the inputs
+"""The part of a log that is looked at. One value that an address holds and restores: a place, and what is filtered; the inputs
 that change it, and the places that the newest report knows.
 
 ``/logs?job=NAME&at=20260925T140503.120&level=error&find=nccl``. Without a place it is the end, which follows a running job.
@@ -15,8 +15,8 @@ from typing import Any, cast
 
 import streamlit as st
 
-from monitor.diagnose.log_places import END, Bookmark, LogContext, Quote, log_context
-from monitor.model import Evidence, LogAsk, Report
+from monitor.diagnose.bookmarks import END, Bookmark, LogContext, Quote, log_context
+from monitor.model import Evidence, LogRequest, Report
 from monitor.parse.levels import LEVELS
 from monitor.review.log_lines import NO_LEVEL, LogFilter, ranges
 from monitor.show import address, data
@@ -34,7 +34,7 @@ CHOICES = (*LEVELS, NO_LEVEL)
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What is looked at. ``at``, ``start`` and ``end`` are as in ``LogAsk``."""
+    """What is looked at. ``at``, ``start`` and ``end`` are as in ``LogRequest``."""
 
     job: str | None = None
     find: str = ""
@@ -50,9 +50,9 @@ class View:
     """The line that a finding quotes."""
 
     @property
-    def ask(self) -> LogAsk:
+    def request(self) -> LogRequest:
         """What must be read for it."""
-        return LogAsk(self.node, self.at, self.start, self.end)
+        return LogRequest(self.node, self.at, self.start, self.end)
 
     @property
     def wanted(self) -> LogFilter:
@@ -172,7 +172,7 @@ def link_of(report: Report, finding_id: str, fact: Evidence, number: int) -> dic
     return link(report.job.name, report.job.started or report.job.created, find=text)
 
 
-def choose(account: data.Account, view: View) -> str | None:
+def choose(account: data.AccountChoice, view: View) -> str | None:
     """The job, and the way to its page."""
     with st.container(horizontal=True, vertical_alignment="center"):
         choose_job(account, "logs-job", view.job, _other_job)
@@ -182,7 +182,7 @@ def choose(account: data.Account, view: View) -> str | None:
     return view.job
 
 
-def newest(account: data.Account) -> None:
+def newest(account: data.AccountChoice) -> None:
     """The newest jobs, to take one with a click."""
     show_newest(account, "logs-newest", _other_job)
 

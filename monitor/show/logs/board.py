@@ -14,7 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from monitor import words
-from monitor.diagnose.log_places import Quote, marks, place_at, row_of
+from monitor.diagnose.bookmarks import Quote, marks, row_of, rows_before
 from monitor.diagnose.words.report import quoted, when
 from monitor.export.tables import as_csv
 from monitor.fetch.logs.position import no_lines
@@ -22,7 +22,7 @@ from monitor.model import Job, LogSpan, Report
 from monitor.review import Snapshot
 from monitor.review import log_lines as lines
 from monitor.review.log_lines import LogSnapshot, as_it_is, key_of
-from monitor.show.grid import Column, Row, show_grid
+from monitor.show.grid import GridColumn, GridRow, show_grid
 from monitor.show.logs import address as log_address
 from monitor.show.logs.address import View, clear, context_of, node_names
 from monitor.show.pace import DONE, EMPTY, IDLE, RUNNING, WAITING, Pace
@@ -54,13 +54,13 @@ def show_table(
         log_address.move(event=None if place is None else key_of(shown, place))
 
     show_grid(
-        f"logs-table-{zlib.crc32(repr((view.job, view.ask, view.wanted)).encode()):08x}",
+        f"logs-table-{zlib.crc32(repr((view.job, view.request, view.wanted)).encode()):08x}",
         _columns(shown, any(marks), nodes),
         _rows(shown, keys, marks, zone, nodes),
         alt=f"{len(shown):,} log lines by time. Arrow keys move, Enter shows a line whole.",
         height_px=TABLE_PX if chosen is None else _BESIDE_PX,
         opened=opened,
-        looked_at=looked_at,
+        current=looked_at,
         ends_in_view=tail and chosen is None,
         tight=True,
     )
@@ -77,25 +77,28 @@ def _one_day(shown: pd.DataFrame) -> bool:
     return bool(shown["time"].iloc[-1] - shown["time"].iloc[0] < pd.Timedelta(hours=20))
 
 
-def _columns(shown: pd.DataFrame, marked: bool, nodes: int) -> list[Column]:
+def _columns(shown: pd.DataFrame, marked: bool, nodes: int) -> list[GridColumn]:
     """What a narrow window has no room for leaves; the line stays."""
-    found = [Column("time", "Time", "98px" if _one_day(shown) else "146px")]
+    found = [GridColumn("time", "Time", "98px" if _one_day(shown) else "146px")]
     if nodes > 1:
-        found.append(Column("node", "Node", "70px", room_px=560))
+        found.append(GridColumn("node", "Node", "70px", room_px=560))
     if shown["rank"].notna().any():
-        found.append(Column("rank", "Rank", "52px", "number", room_px=900))
-    found += [Column("level", "Level", "72px", room_px=760), Column("line", "Line", "minmax(200px,1fr)", "code")]
-    found.append(Column("known", "Recognized", "180px", help="What Trainwatch read from the line", room_px=1000))
+        found.append(GridColumn("rank", "Rank", "52px", "number", room_px=900))
+    found += [
+        GridColumn("level", "Level", "72px", room_px=760),
+        GridColumn("line", "Line", "minmax(200px,1fr)", "code"),
+    ]
+    found.append(GridColumn("known", "Recognized", "180px", help="What Trainwatch read from the line", room_px=1000))
     if marked:
         found.append(
-            Column(
+            GridColumn(
                 "mark", "Found", "140px", help="Findings that quote the line, phases that start with it", room_px=860
             )
         )
     return found
 
 
-def _rows(shown: pd.DataFrame, keys: Sequence[str], marks: Sequence[str], zone: tzinfo, nodes: int) -> list[Row]:
+def _rows(shown: pd.DataFrame, keys: Sequence[str], marks: Sequence[str], zone: tzinfo, nodes: int) -> list[GridRow]:
     form = "%H:%M:%S" if _one_day(shown) else "%d %b %H:%M:%S"
     times = shown["time"].dt.tz_convert(zone)
     when = times.dt.strftime(form) + "." + times.dt.strftime("%f").str[:3]
@@ -108,7 +111,7 @@ def _rows(shown: pd.DataFrame, keys: Sequence[str], marks: Sequence[str], zone: 
     if any(marks):
         columns.append(pd.Series(marks))
     tones = shown["level"].map(_TONES).fillna("")
-    return [Row(key, cells, tone=tone) for key, tone, *cells in zip(keys, tones, *columns, strict=True)]
+    return [GridRow(key, cells, tone=tone) for key, tone, *cells in zip(keys, tones, *columns, strict=True)]
 
 
 def show_line(row: pd.Series, mark: str, zone: tzinfo) -> None:
@@ -290,13 +293,13 @@ def _target(view: View, frame: pd.DataFrame, report: Report | None) -> tuple[int
         return row, True
     if view.at is None:
         return None, False
-    place = min(place_at(frame["time"], view.at), len(frame) - 1)
+    place = min(rows_before(frame["time"], view.at), len(frame) - 1)
     return int(frame.index[place]), view.quote is not None and frame["time"].iloc[place] == pd.Timestamp(view.at)
 
 
 def _tail(view: View, found: pd.DataFrame) -> pd.DataFrame:
     """The last lines; what is there stays there."""
-    about = (view.job, view.ask, view.wanted)
+    about = (view.job, view.request, view.wanted)
     kept, first = st.session_state.get(_ANCHOR, (None, None))
     shown = lines.tail(found, first if kept == about else None)
     if len(shown):
@@ -323,7 +326,7 @@ def _status(view: View, snapshot: LogSnapshot, matching: int, zone: tzinfo, now:
             late = ", still reading" if snapshot.working else ""
             st.caption(plain(f"Read {age} with {calls}{late}"), width="content")
         if running:
-            st.session_state["logs-follow"] = view.ask.is_newest
+            st.session_state["logs-follow"] = view.request.is_newest
             st.toggle(
                 "Follow",
                 key="logs-follow",
@@ -366,7 +369,7 @@ def _ways(view: View, snapshot: LogSnapshot, shown: pd.DataFrame, found: pd.Data
             help="Lines after these",
             on_click=calm("Moving to newer lines", lambda: log_address.move(start=newer)),
         )
-        if not view.ask.is_newest:
+        if not view.request.is_newest:
             st.button(
                 "To the end",
                 icon=":material/vertical_align_bottom:",
@@ -404,10 +407,10 @@ def _nothing(view: View, snapshot: LogSnapshot, report: Report | None, zone: tzi
     if span.gap is not None:
         st.warning(advice(f"{span.gap.why} {span.gap.remedy}"), icon=":material/visibility_off:")
     elif view.node:
-        where = "in this log" if view.ask.is_newest else "here"
+        where = "in this log" if view.request.is_newest else "here"
         said = f"No lines from {view.node} {where}. Its processes may write to another node's stream: try all nodes."
         st.info(plain(said), icon=":material/search_off:")
-    elif view.ask.is_newest or not (span.older or span.newer):
+    elif view.request.is_newest or not (span.older or span.newer):
         no_lines_at_all(snapshot.job)
         show_quotes(context_of(report).quotes, zone)
         return
@@ -437,7 +440,7 @@ def no_lines_at_all(job: Job) -> None:
     """A job of which CloudWatch has nothing."""
     if job.is_running:
         gap = no_lines(job)
-        st.info(advice(gap.said), title="No log lines yet", icon=":material/hourglass_empty:")
+        st.info(advice(gap.sentence), title="No log lines yet", icon=":material/hourglass_empty:")
     elif job.started is None:
         why = f"SageMaker says: {quoted(job.failure_reason)}" if job.failure_reason else "SageMaker gives no reason."
         st.info(

@@ -11,9 +11,9 @@ import pandas as pd
 import streamlit as st
 
 from monitor.charts.plan import (
-    Course,
     CurveMark,
     MemoryBar,
+    ScheduleLanes,
     curve_limit,
     curve_marks,
     curve_points,
@@ -40,9 +40,9 @@ from monitor.review.planning import Plan, advice_of, plan, start_from, start_of
 from monitor.show.drawing import draw_frames
 from monitor.show.job.findings import show_problem
 from monitor.show.plan import inputs as plan_address
-from monitor.show.plan.inputs import CLUSTER, MODEL, NOTHING, Asked, knobs, show_inputs
+from monitor.show.plan.inputs import CLUSTER, MODEL, NOTHING, PlanRequest, knobs, show_inputs
 from monitor.show.plan.words import (
-    Answer,
+    PlanSummary,
     answer,
     band_words,
     changed_words,
@@ -61,7 +61,7 @@ from monitor.show.trouble import calm, part, plain
 def show_plan(report: Report | None) -> None:
     """The plan that is asked for, of a job where ``report`` is given."""
     asked = pruned(report, plan_address.current())
-    plan_address.ask(asked)
+    plan_address.choose(asked)
     found = planned(report, asked)
     _banner(answer(found, None if report is None else usd_per_hour_of_steps(report)))
     drawn = [
@@ -101,26 +101,26 @@ def _to_fit(found: Plan) -> None:
     )
 
 
-def planned(report: Report | None, asked: Asked) -> Plan:
+def planned(report: Report | None, request: PlanRequest) -> Plan:
     advised = None if report is None else advice_of(report)
     ran = report is not None and report.steps is not None
-    return plan(start_setup(report, asked), asked.changes, advised, ran, asked.knob)
+    return plan(start_setup(report, request), request.changes, advised, ran, request.knob)
 
 
-def pruned(report: Report | None, asked: Asked) -> Asked:
+def pruned(report: Report | None, request: PlanRequest) -> PlanRequest:
     """What is asked without changes to what is so already."""
-    start = start_setup(report, asked)
-    changes = {name: value for name, value in asked.changes.items() if not _is_so(start, name, value)}
-    return replace(asked, changes=changes)
+    start = start_setup(report, request)
+    changes = {name: value for name, value in request.changes.items() if not _is_so(start, name, value)}
+    return replace(request, changes=changes)
 
 
-def start_setup(report: Report | None, asked: Asked) -> Setup:
+def start_setup(report: Report | None, request: PlanRequest) -> Setup:
     """Where the plan starts: a job, a preset or nothing, with what is stated of it."""
     if report is None:
-        return start_from(asked.stated, preset(asked.source), asked.framework)
-    found = start_of(report, asked.stated)
-    if found.framework is None and asked.framework is not None:
-        found = changed(replace(found, framework=asked.framework), {})
+        return start_from(request.stated, preset(request.source), request.framework)
+    found = start_of(report, request.stated)
+    if found.framework is None and request.framework is not None:
+        found = changed(replace(found, framework=request.framework), {})
     return found
 
 
@@ -129,9 +129,9 @@ def _is_so(start: Setup, name: str, value: Any) -> bool:
     return known is not None and (known.value == value or str(known.value).lower() == str(value).lower())
 
 
-def _banner(said: Answer) -> None:
-    title, body = plain(said.title), plain(said.body)
-    match said.level:
+def _banner(summary: PlanSummary) -> None:
+    title, body = plain(summary.title), plain(summary.body)
+    match summary.level:
         case "error":
             st.error(body, title=title, icon=":material/block:")
         case "warning":
@@ -171,28 +171,28 @@ def _change(found: Plan) -> None:
 
 def _take(advised: tuple[str, Any] | None) -> None:
     if advised is not None:
-        plan_address.ask(plan_address.current().moved("change", *advised))
+        plan_address.choose(plan_address.current().moved("change", *advised))
 
 
 def _undo() -> None:
-    plan_address.ask(replace(plan_address.current(), changes={}))
+    plan_address.choose(replace(plan_address.current(), changes={}))
 
 
-def _start(found: Plan, asked: Asked, report: Report | None) -> None:
+def _start(found: Plan, request: PlanRequest, report: Report | None) -> None:
     """What the plan starts from; open where there is nothing yet."""
     start = found.start
     with st.expander(
         plain(f"Starting point: {start_words(start)}"),
         icon=":material/edit:",
-        expanded=asked.source == NOTHING,
-        key=f"plan-start-{asked.source}",
+        expanded=request.source == NOTHING,
+        key=f"plan-start-{request.source}",
     ):
-        if asked.source == NOTHING or (report is not None and _framework_of(report) is None):
+        if request.source == NOTHING or (report is not None and _framework_of(report) is None):
             _framework(start)
         for title, names in (("Model", MODEL), ("Cluster and measurements", CLUSTER), ("Configuration", knobs(start))):
             st.markdown(f"**{title}**")
             shown = [name for name in names if title != "Configuration" or name not in CLUSTER]
-            show_inputs("set", shown, start, asked.stated)
+            show_inputs("set", shown, start, request.stated)
 
 
 def _framework_of(report: Report) -> str | None:
@@ -215,7 +215,7 @@ def _framework(start: Setup) -> None:
 
 def _other_framework() -> None:
     asked = plan_address.current()
-    plan_address.ask(replace(asked, framework=st.session_state["plan-framework"], knob=None))
+    plan_address.choose(replace(asked, framework=st.session_state["plan-framework"], knob=None))
 
 
 def _knob(found: Plan) -> None:
@@ -239,7 +239,7 @@ def _knob(found: Plan) -> None:
 
 
 def _other_knob() -> None:
-    plan_address.ask(replace(plan_address.current(), knob=st.session_state["plan-knob"]))
+    plan_address.choose(replace(plan_address.current(), knob=st.session_state["plan-knob"]))
 
 
 def _problems(found: Plan) -> None:
@@ -354,7 +354,7 @@ def show_schedule(plan: Plan) -> None:
     st.caption(plain(said))
 
 
-def courses_of(plan: Plan) -> list[Course]:
+def courses_of(plan: Plan) -> list[ScheduleLanes]:
     """Both schedules in percent of the starting point's time for the same samples; none where there is no pipeline."""
     start, change = plan.start, plan.change
     if max(start.pipeline_degree or 1, change.pipeline_degree or 1) == 1:
@@ -367,7 +367,7 @@ def courses_of(plan: Plan) -> list[Course]:
     return [course for course in found if course is not None]
 
 
-def _course(name: str, setup: Setup, length_pct: float | None) -> Course | None:
+def _course(name: str, setup: Setup, length_pct: float | None) -> ScheduleLanes | None:
     schedule = schedule_of(setup)
     if schedule is None:
         return None
@@ -378,7 +378,7 @@ def _course(name: str, setup: Setup, length_pct: float | None) -> Course | None:
         columns=["stage", "kind", "microbatch", "from_pct", "to_pct"],
     )
     said = head_words(name, length_pct, schedule.bubble_fraction, schedule.stages)
-    return Course(name, said, schedule.stages, whole, pieces)
+    return ScheduleLanes(name, said, schedule.stages, whole, pieces)
 
 
 def _no_schedule(plan: Plan) -> str:

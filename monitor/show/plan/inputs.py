@@ -1,4 +1,4 @@
-"""Which plan is asked for, and which inputs does it have? One value that an address contains and restores: a start, corrections
+"""The plan that is asked for, and its inputs. One value that an address contains and restores: a start, corrections
 to it, a change; a parameter each, only those that the framework has.
 
 ``/plan?from=job&of=NAME&change.active_microbatches=4`` or ``/plan?from=gpt2-60b&set.sequence_length=1024``. Typed by
@@ -21,7 +21,7 @@ import streamlit as st
 from monitor.choices import FRAMEWORK_NAMES, Framework
 from monitor.predict.parameters import ALIASES_V1, CANONICAL, OTHER_NAMES, as_set, whole_number, yes_or_no
 from monitor.predict.presets import PRESETS, preset
-from monitor.predict.setup import Known, Setup
+from monitor.predict.setup import Setup, SourcedValue
 from monitor.show import address, data
 from monitor.show.job_choice import choose_job, show_newest
 from monitor.show.shell import JOB_PAGE, show_link
@@ -44,7 +44,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlanRequest:
     """What a plan is asked for. ``stated`` corrects the start; of ``changes`` the last that was moved comes first."""
 
     source: str = EXAMPLE
@@ -56,7 +56,7 @@ class Asked:
     stated: Mapping[str, Any] = field(default_factory=dict)
     changes: Mapping[str, Any] = field(default_factory=dict)
 
-    def moved(self, group: Group, name: str, value: Any) -> Asked:
+    def moved(self, group: Group, name: str, value: Any) -> PlanRequest:
         """With another value; None takes back what was given."""
         before = self.changes if group == "change" else self.stated
         after = {other: kept for other, kept in before.items() if other != name}
@@ -73,16 +73,16 @@ class Asked:
 
 def link(job: str, **changes: Any) -> dict[str, str]:
     """The address of a plan that starts from a job."""
-    return Asked(JOB, job, changes=changes).parameters()
+    return PlanRequest(JOB, job, changes=changes).parameters()
 
 
-def started(source: str, job: str | None = None) -> Asked:
+def started(source: str, job: str | None = None) -> PlanRequest:
     """A new plan; a preset comes with the question that its source answers."""
     found = preset(source)
-    return Asked(source, job, changes=dict(found.change) if found is not None else {})
+    return PlanRequest(source, job, changes=dict(found.change) if found is not None else {})
 
 
-def of_parameters(parameters: Mapping[str, str]) -> Asked:
+def of_parameters(parameters: Mapping[str, str]) -> PlanRequest:
     """What an address asks for."""
     source = parameters.get(_FROM, "")
     if source not in (JOB, NOTHING) and preset(source) is None:
@@ -96,7 +96,7 @@ def of_parameters(parameters: Mapping[str, str]) -> Asked:
         if dot and group in given and _NAME.fullmatch(name) and len(value) <= _LONGEST:
             canonical = ALIASES_V1.get(name, OTHER_NAMES.get(name, name))
             given[group][canonical] = value_of(value)
-    return Asked(
+    return PlanRequest(
         source,
         (parameters.get(_OF) or parameters.get(_TYPED)) if source == JOB else None,
         cast(Framework, framework) if framework in FRAMEWORK_NAMES else None,
@@ -122,7 +122,7 @@ def value_of(text: str) -> Any:
     return plain
 
 
-def current() -> Asked:
+def current() -> PlanRequest:
     """What this visitor asks for: the address, where it says something new, else what was asked last."""
     everything, mine = st.query_params.to_dict(), address.mine(_is_mine)
     looked_at = address.last(_TYPED)
@@ -131,12 +131,12 @@ def current() -> Asked:
     elif _ASKED not in st.session_state:
         # Without an address: the job that was looked at last.
         st.session_state[_ASKED] = started(JOB, str(looked_at)) if looked_at else started(EXAMPLE)
-    return cast(Asked, st.session_state[_ASKED])
+    return cast(PlanRequest, st.session_state[_ASKED])
 
 
-def ask(asked: Asked) -> None:
+def choose(request: PlanRequest) -> None:
     """Another plan from now on."""
-    st.session_state[_ASKED] = asked
+    st.session_state[_ASKED] = request
 
 
 def write() -> None:
@@ -306,7 +306,7 @@ def _show(group: Group, name: str, setup: Setup, given: Mapping[str, Any]) -> No
         )
 
 
-def _known(setup: Setup, name: str) -> Known | None:
+def _known(setup: Setup, name: str) -> SourcedValue | None:
     """What holds; of a plan, what no equation takes at its library's default counts as unknown."""
     known = setup.known(name)
     taken_otherwise = name in ("precision", "prescaled_batch") and not setup.is_job
@@ -315,7 +315,7 @@ def _known(setup: Setup, name: str) -> Known | None:
 
 def _moved(group: Group, name: str) -> None:
     """Somebody moved an input: an empty one takes back what was given."""
-    ask(current().moved(group, name, _as_meant(INPUTS[name], st.session_state[f"plan-{group}-{name}"])))
+    choose(current().moved(group, name, _as_meant(INPUTS[name], st.session_state[f"plan-{group}-{name}"])))
 
 
 def _as_shown(about: Input, value: Any) -> Any:
@@ -385,9 +385,9 @@ _NAMES = {
 }
 
 
-def show_source(account: data.Account, asked: Asked) -> str | None:
+def show_source(account: data.AccountChoice, request: PlanRequest) -> str | None:
     """The choice in one row; gives the name of the job, where it is one and one is chosen."""
-    st.session_state["plan-source"] = asked.source
+    st.session_state["plan-source"] = request.source
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("Start from", width="content")
         st.segmented_control(
@@ -399,23 +399,23 @@ def show_source(account: data.Account, asked: Asked) -> str | None:
             label_visibility="collapsed",
             on_change=calm("Choosing the starting point", _moved_start),
         )
-        if asked.source != JOB:
-            source = next((each.source for each in PRESETS if each.name == asked.source), "")
+        if request.source != JOB:
+            source = next((each.source for each in PRESETS if each.name == request.source), "")
             st.caption(source or "Enter the model's shape and the cluster; nothing is read from AWS.", width="stretch")
             return None
         # As wide as a name: on a narrow window it goes into a row of its own.
-        choose_job(account, "plan-job", asked.job, _take, width=480)
-        if asked.job is not None:
-            show_link(JOB_PAGE, "Open the job", address.to(job=asked.job))
-    if asked.job is None:
+        choose_job(account, "plan-job", request.job, _take, width=480)
+        if request.job is not None:
+            show_link(JOB_PAGE, "Open the job", address.to(job=request.job))
+    if request.job is None:
         show_newest(account, "plan-newest", _take)
-    return asked.job
+    return request.job
 
 
 def _take(name: str | None) -> None:
     """What was stated of one job does not hold of another."""
-    ask(started(JOB, name))
+    choose(started(JOB, name))
 
 
 def _moved_start() -> None:
-    ask(started(st.session_state["plan-source"]))
+    choose(started(st.session_state["plan-source"]))

@@ -1,4 +1,4 @@
-"""What does a plan come to, in one sentence? Step time and memory with their ranges, and whether it fits; what its pictures say,
+"""What a plan comes to, in one sentence. Step time and memory with their ranges, and whether it fits; what its pictures say,
 in words below them; and the SDK's arguments, as they are written."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from monitor.choices import FRAMEWORK_NAMES
 from monitor.model import Finding
-from monitor.predict.distribution import of_the_script, place_in_script
+from monitor.predict.distribution import name_in_script, of_the_script
 from monitor.predict.layout import SHAPE, missing_of_layout
 from monitor.predict.outcome import Outcome, what_if
 from monitor.predict.setup import Setup
@@ -32,7 +32,7 @@ _FITS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PlanSummary:
     """How loud, in which words, and what there is to say besides."""
 
     level: Level
@@ -60,7 +60,7 @@ def to_fit_rows(plan: Plan) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def answer(plan: Plan, usd_per_hour: float | None = None) -> Answer:
+def answer(plan: Plan, usd_per_hour: float | None = None) -> PlanSummary:
     """The answer to a plan; ``usd_per_hour`` is what the job costs."""
     found = plan.outcome
     fits, change = found.memory.fits, found.step_time_change_pct
@@ -92,7 +92,7 @@ def answer(plan: Plan, usd_per_hour: float | None = None) -> Answer:
     # Green only where the whole range says less.
     elif plan.asked and fits == "yes" and change is not None and change[2] < 0:
         level = "success"
-    return Answer(level, outcome, body, waiting=not plan.asked and wrong is None)
+    return PlanSummary(level, outcome, body, waiting=not plan.asked and wrong is None)
 
 
 def in_the_way(plan: Plan) -> Finding | None:
@@ -379,7 +379,7 @@ def script_lines(plan: Plan) -> list[str]:
         lines.append("Set processes_per_host to the number of GPUs of an instance, which is not known here.")
     said = []
     for name, value in of_the_script(setup, plan.outcome.changes).items():
-        place = place_in_script(setup, name)
+        place = name_in_script(setup, name)
         plainly = f"{value:.4g}" if isinstance(value, float) else str(value)[:60]
         said.append(f"{name}={plainly}{f' ({place})' if place else ''}")
     return [*lines, f"In the script or as hyperparameters: {', '.join(said)}."] if said else lines

@@ -11,7 +11,7 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
-from monitor.alert.conditions import Found, Rule, Threshold, name_of, parse
+from monitor.alert.conditions import AlertRule, FindingCondition, Threshold, name_of, parse
 from monitor.alert.delivery import undelivered
 from monitor.alert.evaluate import figure, judge
 from monitor.alert.history import backtest
@@ -27,7 +27,7 @@ from monitor.show.shell import JOB_PAGE, show_link
 from monitor.show.thresholds.crossings import (
     EXAMPLES,
     Crossings,
-    Judged,
+    ThresholdResult,
     command,
     crossings,
     in_time,
@@ -93,7 +93,7 @@ _REMOVED, _TROUBLE = "threshold-removed", "threshold-trouble"
 _LISTED = 3
 
 
-def show_saved(rules: Sequence[Rule], reports: Sequence[Report], newest: str | None) -> bool:
+def show_saved(rules: Sequence[AlertRule], reports: Sequence[Report], newest: str | None) -> bool:
     """A card a threshold; gives whether there is more to check."""
     if not rules:
         _none_saved()
@@ -121,7 +121,7 @@ def _save(name: str, text: str, severity: RuleSeverity) -> None:
     save(name, text, severity)
 
 
-def _remove(rule: Rule) -> None:
+def _remove(rule: AlertRule) -> None:
     _forget()
     try:
         visitor.refuse_if_read_only("thresholds")
@@ -130,7 +130,7 @@ def _remove(rule: Rule) -> None:
         st.session_state[_TROUBLE] = ("Not removed", error)
 
 
-def _undo(rule: Rule) -> None:
+def _undo(rule: AlertRule) -> None:
     save(rule.name, rule.text, rule.severity, rule.notify, strict=not rule.doubt)
 
 
@@ -191,7 +191,7 @@ def _none_saved() -> None:
                 )
 
 
-def _head(rule: Rule, place: int, crossed: Crossings, newest: str | None) -> None:
+def _head(rule: AlertRule, place: int, crossed: Crossings, newest: str | None) -> None:
     look = LOOKS[rule.severity]
     job = crossed.crossed[0].report.job.name if crossed.crossed else newest
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -249,7 +249,7 @@ def _icon(crossed: Crossings) -> str:
     return ":material/check_circle:" if crossed.running + crossed.finished else ":material/help:"
 
 
-def _job(one: Judged) -> None:
+def _job(one: ThresholdResult) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         name = one.report.job.name
         show_link(JOB_PAGE, plain(name), address.to(job=name))
@@ -259,7 +259,7 @@ def _job(one: Judged) -> None:
 _NAME, _LOUD = "threshold-name", "threshold-severity"
 
 
-def show_try(rules: Sequence[Rule] | None, reports: Sequence[Report], zone: tzinfo, newest: str | None) -> bool:
+def show_try(rules: Sequence[AlertRule] | None, reports: Sequence[Report], zone: tzinfo, newest: str | None) -> bool:
     """The box and what comes of it; ``rules`` is None where nothing can be saved. Gives whether there is more to judge."""
     st.session_state[TYPED] = address.value(TYPED) or ""
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -298,14 +298,14 @@ def show_try(rules: Sequence[Rule] | None, reports: Sequence[Report], zone: tzin
 
 
 def _tried(
-    text: str, rules: Sequence[Rule] | None, reports: Sequence[Report], zone: tzinfo, newest: str | None
+    text: str, rules: Sequence[AlertRule] | None, reports: Sequence[Report], zone: tzinfo, newest: str | None
 ) -> bool:
     try:
         when = parse(text)
     except BadCall as error:
         show_wrong(error, "I can't use this condition")
         return False
-    rule = Rule(name_of(when), when, text.strip())
+    rule = AlertRule(name_of(when), when, text.strip())
     if rules is not None:
         _saving(rule, rules)
     waiting = show_past(rule, reports, zone)
@@ -314,7 +314,7 @@ def _tried(
     return waiting
 
 
-def _saving(rule: Rule, rules: Sequence[Rule]) -> None:
+def _saving(rule: AlertRule, rules: Sequence[AlertRule]) -> None:
     same = next((each for each in rules if each.when == rule.when), None)
     if same is not None:
         st.caption(f":material/check: Saved as {plain(same.name)}.")
@@ -339,7 +339,7 @@ def _saving(rule: Rule, rules: Sequence[Rule]) -> None:
         )
 
 
-def _save_tried(rule: Rule, name: str) -> None:
+def _save_tried(rule: AlertRule, name: str) -> None:
     if save(
         str(st.session_state.get(_NAME) or "").strip() or name, rule.text, st.session_state.get(_LOUD) or "warning"
     ):
@@ -366,9 +366,9 @@ class Past:
     """Where and what, of the first alert; or why nobody knows."""
 
 
-def past(report: Report, rule: Rule) -> Past:
+def past(report: Report, rule: AlertRule) -> Past:
     """Of a metric by walking through the job; of a finding as of the job's end, since a walk would take seconds."""
-    if isinstance(rule.when, Found):
+    if isinstance(rule.when, FindingCondition):
         verdict = judge(report, rule, report.reviewed_at)
         if verdict.state == "firing":
             return Past("fires", len(verdict.firing), words=verdict.summary)
@@ -382,13 +382,13 @@ def past(report: Report, rule: Rule) -> Past:
     return Past("fires", len(tested.said), first.at, first.seconds_before_end, first.usd_after, words)
 
 
-def show_past(rule: Rule, reports: Sequence[Report], zone: tzinfo) -> bool:
+def show_past(rule: AlertRule, reports: Sequence[Report], zone: tzinfo) -> bool:
     """The sum in a sentence and a row a job; gives whether there is more to judge."""
     over = [report for report in reports if not report.job.is_running]
     if not over:
         st.caption(":material/inbox: No finished job has been reviewed yet to test it on.")
         return False
-    found = in_time(over, lambda report: data.said_of(report, f"past {rule.text}", lambda: past(report, rule)))
+    found = in_time(over, lambda report: data.detail_of(report, f"past {rule.text}", lambda: past(report, rule)))
     st.markdown(_sum(rule, [each for _, each in found], len(over) - len(found)))
     found.sort(key=lambda pair: _ORDER.index(pair[1].outcome))
     _table([(report.job.name, each) for report, each in found], isinstance(rule.when, Threshold), zone)
@@ -396,13 +396,17 @@ def show_past(rule: Rule, reports: Sequence[Report], zone: tzinfo) -> bool:
     return len(found) < len(over)
 
 
-def _sum(rule: Rule, found: Sequence[Past], left: int) -> str:
+def _sum(rule: AlertRule, found: Sequence[Past], left: int) -> str:
     firing = [each for each in found if each.outcome == "fires"]
     lacking = sum(each.outcome == "no data" for each in found)
     known = count(len(found) - lacking, "past job")
     if firing:
-        verb = "True at the end of" if isinstance(rule.when, Found) else "Would have fired in"
-        alerts = "" if isinstance(rule.when, Found) else f", with {count(sum(each.alerts for each in firing), 'alert')}"
+        verb = "True at the end of" if isinstance(rule.when, FindingCondition) else "Would have fired in"
+        alerts = (
+            ""
+            if isinstance(rule.when, FindingCondition)
+            else f", with {count(sum(each.alerts for each in firing), 'alert')}"
+        )
         said = f"**{verb} {len(firing)} of {known}**{alerts}."
     else:
         said = f"**Silent in {known}.**" if lacking < len(found) else "**No past job has data.**"
@@ -411,8 +415,8 @@ def _sum(rule: Rule, found: Sequence[Past], left: int) -> str:
     return " ".join(part for part in (said, more, rest) if part)
 
 
-def _how(rule: Rule, job: str, zone: tzinfo) -> str:
-    if isinstance(rule.when, Found):
+def _how(rule: AlertRule, job: str, zone: tzinfo) -> str:
+    if isinstance(rule.when, FindingCondition):
         return (
             "Finding out when a finding would first have appeared takes seconds per job. In a terminal: "
             f"`{command(job, rule.text, '--backtest')}`"

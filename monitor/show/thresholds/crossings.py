@@ -1,4 +1,4 @@
-"""Which jobs cross a threshold? Running ones as of now, finished ones as of their end; how thresholds are written on a page, and
+"""Jobs that cross a threshold. Running ones as of now, finished ones as of their end; how thresholds are written on a page, and
 drawn in the charts of a job: a line where the axis is of values, a frame around what crosses one in a heatmap.
 
 Judged are the reviews of the jobs that the Jobs page reviews anyway, each of them once: no job is read for a threshold.
@@ -17,10 +17,10 @@ import pandas as pd
 import streamlit as st
 
 from monitor import settings
-from monitor.alert.conditions import MEASURES, Rule, Threshold, name_of
-from monitor.alert.evaluate import Held, Verdict, held, judge, value_words, when_words
+from monitor.alert.conditions import MEASURES, AlertRule, Threshold, name_of
+from monitor.alert.evaluate import ConditionStretch, RuleVerdict, judge, stretches_of, value_words, when_words
 from monitor.alert.rules import saved
-from monitor.charts.elements import Span, cut
+from monitor.charts.elements import Span, clipped
 from monitor.choices import RuleSeverity
 from monitor.diagnose.headline import status_word
 from monitor.errors import BadCall, TrainwatchError
@@ -97,11 +97,11 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ThresholdResult:
     """What a threshold says of one job."""
 
     report: Report
-    verdict: Verdict
+    verdict: RuleVerdict
 
     @property
     def words(self) -> str:
@@ -122,9 +122,9 @@ class Judged:
 class Crossings:
     """One threshold over the jobs that are reviewed."""
 
-    crossed: tuple[Judged, ...]
+    crossed: tuple[ThresholdResult, ...]
     """Running jobs first."""
-    unknown: tuple[Judged, ...]
+    unknown: tuple[ThresholdResult, ...]
     running: int
     """So many running jobs could be judged."""
     finished: int
@@ -171,9 +171,11 @@ class Crossings:
         return tuple((why, tuple(names)) for why, names in found.items())
 
 
-def crossings(rule: Rule, reports: Sequence[Report]) -> Crossings:
+def crossings(rule: AlertRule, reports: Sequence[Report]) -> Crossings:
     """What a threshold says of all of them, as far as it is found out in time."""
-    judged = tuple(Judged(report, verdict) for report, verdict in in_time(reports, lambda report: _said(report, rule)))
+    judged = tuple(
+        ThresholdResult(report, verdict) for report, verdict in in_time(reports, lambda report: _verdict(report, rule))
+    )
     known = [one for one in judged if one.verdict.state != "no data"]
     running = sum(one.report.job.is_running for one in known)
     crossed = [one for one in judged if one.verdict.state == "firing"]
@@ -192,12 +194,12 @@ def in_time(reports: Sequence[Report], find: Callable[[Report], Value]) -> list[
     return found
 
 
-def _said(report: Report, rule: Rule) -> Verdict:
+def _verdict(report: Report, rule: AlertRule) -> RuleVerdict:
     # Name and loudness change nothing in a verdict's figures.
-    return data.said_of(report, f"verdict {rule.text}", lambda: judge(report, rule, report.reviewed_at))
+    return data.detail_of(report, f"verdict {rule.text}", lambda: judge(report, rule, report.reviewed_at))
 
 
-def kept() -> tuple[Rule, ...]:
+def saved_rules() -> tuple[AlertRule, ...]:
     """The saved thresholds; none where their file cannot be used, which the Thresholds page says."""
     try:
         return saved()
@@ -205,7 +207,7 @@ def kept() -> tuple[Rule, ...]:
         return ()
 
 
-def lines_of(rules: Sequence[Rule], metric: str, highest: float) -> dict[str, float]:
+def lines_of(rules: Sequence[AlertRule], metric: str, highest: float) -> dict[str, float]:
     """``name: < 40`` and where the line lies, of all that lie within the chart."""
     return {
         _label(rule): rule.when.value
@@ -214,19 +216,19 @@ def lines_of(rules: Sequence[Rule], metric: str, highest: float) -> dict[str, fl
     }
 
 
-def _label(rule: Rule) -> str:
+def _label(rule: AlertRule) -> str:
     name, asked = _named(rule)
     return f"{name}: {asked}" if name else asked
 
 
-def _named(rule: Rule) -> tuple[str, str]:
+def _named(rule: AlertRule) -> tuple[str, str]:
     """The name that somebody gave it, empty where it was made of the condition; and what it asks, without its metric."""
     when = rule.when
     asked = str(replace(when, metric="")).strip() if isinstance(when, Threshold) else str(when)
     return "" if rule.name == name_of(when) else rule.name, asked
 
 
-def above_words(rules: Sequence[Rule], metric: str, highest: float) -> str:
+def above_words(rules: Sequence[AlertRule], metric: str, highest: float) -> str:
     """Which lie above what the chart shows; empty where none does."""
     names = [
         f"{rule.name} ({rule.text})"
@@ -241,29 +243,29 @@ def _applies(when: Threshold, metric: str) -> bool:
     return when.metric == metric and not when.relative and when.gpu is None
 
 
-def crossed(report: Report, rules: Sequence[Rule], metric: str) -> pd.DataFrame:
+def crossed(report: Report, rules: Sequence[AlertRule], metric: str) -> pd.DataFrame:
     """Where thresholds on a metric are crossed, as the alert would have it: ``node start end name``; no node for all."""
     rows = [
         (one.node or "", one.start, one.end, _label(rule))
         for rule in _of_metric(rules, metric)
-        for one in _held(report, rule)
+        for one in _stretches(report, rule)
     ]
     frame = pd.DataFrame(rows, columns=["node", "start", "end", "name"])
     return frame.astype({"node": "str", "name": "str", **dict.fromkeys(("start", "end"), "datetime64[ms, UTC]")})
 
 
-def _held(report: Report, rule: Rule) -> tuple[Held, ...]:
+def _stretches(report: Report, rule: AlertRule) -> tuple[ConditionStretch, ...]:
     when = rule.when
     assert isinstance(when, Threshold)
-    return data.said_of(report, f"held {when}", lambda: held(report, when, report.reviewed_at))
+    return data.detail_of(report, f"held {when}", lambda: stretches_of(report, when, report.reviewed_at))
 
 
-def crossed_words(rules: Sequence[Rule], metric: str, spans: pd.DataFrame, part: Span | None, how: str) -> str:
+def crossed_words(rules: Sequence[AlertRule], metric: str, spans: pd.DataFrame, part: Span | None, how: str) -> str:
     """``Saved thresholds, framed in red: idle (< 40 for 10m) is crossed on algo-3 and 2 more nodes.``; empty without any.
 
     ``how``: in which way the chart shows it.
     """
-    said, shown = [], cut(spans, part)
+    said, shown = [], clipped(spans, part)
     for rule in _of_metric(rules, metric):
         label = _label(rule)
         names = list(dict.fromkeys(shown.loc[shown["name"] == label, "node"]))
@@ -279,5 +281,5 @@ def crossed_words(rules: Sequence[Rule], metric: str, spans: pd.DataFrame, part:
     return f"Saved thresholds, {how}: {'; '.join(said)}." if said else ""
 
 
-def _of_metric(rules: Sequence[Rule], metric: str) -> list[Rule]:
+def _of_metric(rules: Sequence[AlertRule], metric: str) -> list[AlertRule]:
     return [rule for rule in rules if isinstance(rule.when, Threshold) and rule.when.metric == metric]

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pandas as pd
 
-from monitor.diagnose.log_places import log_context, marks, row_of
+from monitor.diagnose.bookmarks import log_context, marks, row_of
 from monitor.model import Evidence, Phase, events_frame
 from tests import situations
 from tests.builders import START
@@ -38,7 +38,7 @@ def test_marks_are_findings_first_error_and_phases() -> None:
     }  # fmt: skip
     report = replace(report, run=replace(report.run, events=events_frame([event])))
     about = log_context(report)
-    assert [place.key for place in about.places[:4]] == ["start", "first-step", "first-error", "end"]
+    assert [place.key for place in about.bookmarks[:4]] == ["start", "first-step", "first-error", "end"]
     lines = frame((1, "algo-1", "hello"), (200, "algo-1", "step 1"), (1560, "algo-2", str(OOM.evidence[0].line)))
     assert marks(about, lines) == ["▸ initialization", "▸ training", "◆ cuda-out-of-memory, ✕ first error"]
     assert marks(about, frame((400, "algo-1", "step 9"))) == [""], "the phase began before these lines"

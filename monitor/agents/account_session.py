@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from monitor.archive.cache import Cache
-from monitor.aws.calls import Share, Tally, counted
+from monitor.aws.calls import BudgetShare, Tally, counted
 from monitor.choices import ARCHIVE, LOGS
 from monitor.errors import BadCall, CannotDo
 from monitor.model import Report
@@ -32,7 +32,7 @@ class Gone(Exception):
     """Nobody waits for the review any more."""
 
 
-class Desk:
+class AccountSession:
     """One account, in use by the calls of one server. Safe to call from many threads; jobs are reviewed side by side."""
 
     def __init__(
@@ -75,7 +75,7 @@ class Desk:
         CannotDo where it would cost more than is left: half a review is none.
         """
 
-        def told(text: str) -> None:
+        def going_on(text: str) -> None:
             if given_up():
                 raise Gone
             say(text)
@@ -93,10 +93,10 @@ class Desk:
                 if known.reviewer is None:
                     source, name = self.source(job)
                     known.reviewer = Reviewer(source, name, self._settings, cache=self.cache)
-                share = Share(self._spent)
+                share = BudgetShare(self._spent)
                 try:
                     with counted(share):
-                        report = known.reviewer.review(now, told)
+                        report = known.reviewer.review(now, going_on)
                 except Gone:
                     # What it has read is not whole.
                     known.reviewer = None

@@ -1,4 +1,4 @@
-"""Where in a log are a report's findings and phases? Places to jump to, and marks beside lines."""
+"""Where in a log a report's findings and phases are. Places to jump to, and marks beside lines."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class LogContext:
     """What a report knows of its log."""
 
     quotes: tuple[Quote, ...]
-    places: tuple[Bookmark, ...]
+    bookmarks: tuple[Bookmark, ...]
     error: Quote | None
     """The first error, as a line to look for."""
     phases: tuple[Phase, ...]
@@ -72,8 +72,8 @@ def log_context(report: Report) -> LogContext:
     if error is not None:
         fact = Evidence("first error", node=error.node or None, line=without_secrets(error.text))
         as_quote = Quote(FIRST_ERROR, Finding("", "info", "low", "", ""), fact, error.at)
-    places = _places(report, found, error)
-    return LogContext(found, places, as_quote, _phases(report), _nodes_of_ranks(report))
+    bookmarks = _bookmarks(report, found, error)
+    return LogContext(found, bookmarks, as_quote, _phases(report), _nodes_of_ranks(report))
 
 
 def is_of_the_log(fact: Evidence) -> bool:
@@ -91,7 +91,7 @@ def quotes(report: Report) -> tuple[Quote, ...]:
     return tuple(found[:_MOST_QUOTES])
 
 
-def _places(report: Report, found: Sequence[Quote], error: Cascade | None) -> tuple[Bookmark, ...]:
+def _bookmarks(report: Report, found: Sequence[Quote], error: Cascade | None) -> tuple[Bookmark, ...]:
     """Where a reader may want to go: the ends, the first step and error, what findings quote, where phases begin."""
     job, steps = report.job, report.run.steps
     out = [Bookmark(START, "Start of the log", job.started or job.created)]
@@ -131,7 +131,7 @@ def row_of(quote: Quote, frame: pd.DataFrame) -> int | None:
     near = frame
     if quote.at is not None:
         times = frame["time"]
-        near = frame.iloc[place_at(times, quote.at - _NEAR) : place_at(times, quote.at + _NEAR)]
+        near = frame.iloc[rows_before(times, quote.at - _NEAR) : rows_before(times, quote.at + _NEAR)]
     text = quote.text
     word = max(text[:400].split(), key=len, default="")[:_KEY_CHARS]
     near = near[near["whole"].str.contains(word, regex=False)]
@@ -145,7 +145,7 @@ def row_of(quote: Quote, frame: pd.DataFrame) -> int | None:
     return int((near["time"] - quote.at).abs().idxmin())
 
 
-def place_at(times: pd.Series, moment: datetime) -> int:
+def rows_before(times: pd.Series, moment: datetime) -> int:
     """How many of the times, in order and in milliseconds, lie before a moment."""
     return int(times.searchsorted(pd.Timestamp(moment).ceil("ms").as_unit("ms")))
 
@@ -163,7 +163,7 @@ def marks(about: LogContext, frame: pd.DataFrame) -> list[str]:
             there.append(said)
     times = frame["time"]
     for phase in about.phases:
-        at = place_at(times, phase.start)
+        at = rows_before(times, phase.start)
         # A phase that began before these lines, or begins after them, begins with none of them.
         if at < len(frame) and (at > 0 or times.iloc[0] - phase.start < _BEGINS_WITH):
             out[at].append(f"▸ {phase_words(phase.name)}")
