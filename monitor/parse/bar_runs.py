@@ -103,7 +103,7 @@ def runs_of(table: Table, at: At, bar: Ints, bars: int) -> list[Runs]:
 
 def only_ends(table: Table, at: At, bar: Ints) -> NDArray[np.bool_]:
     """For each redraw, in the order of ``bar``: True where it is a run's end, with other lines before it, as all of its bar
-    are."""
+    are but for those of a run that was cut off at last."""
     if not len(at):
         return np.zeros(0, bool)
     starts = np.flatnonzero(np.diff(bar, prepend=-1))
@@ -113,7 +113,12 @@ def only_ends(table: Table, at: At, bar: Ints) -> NDArray[np.bool_]:
     # Without a total it is one count that all of its lines show.
     endless = np.isnan(table.total[at]) & (below > 0) & (steps == np.repeat(steps[starts], each)) & (steps > 1)
     endless &= np.repeat(each >= _FEWEST_ENDS, each)
-    return np.repeat(np.logical_and.reduceat(ends | endless, starts), each)
+    ends |= endless
+    place = np.arange(len(at))
+    cut_off = place > np.repeat(np.maximum.reduceat(np.where(ends, place, -1), starts), each)
+    several = np.add.reduceat(ends.astype(int), starts) > 1
+    only: NDArray[np.bool_] = ends & np.repeat(np.logical_and.reduceat(ends | cut_off, starts) & several, each)
+    return only
 
 
 def evaluations(bar: Runs, begins: Ints, ends: Ints, trained: Ints = _NOTHING) -> NDArray[np.bool_]:

@@ -343,10 +343,11 @@ def new_steps(table: Table, at: At, at_once: int) -> tuple[At, NDArray[np.int64]
     found: list[int] = []
     parts: list[int] = []
     newest = -1.0
-    ended = bool(only_ends(table, at, np.zeros(len(at), np.int64)).all())
+    ends = only_ends(table, at, np.zeros(len(at), np.int64))
     columns = (np.nan_to_num(table.step[at]), table.total[at], np.nan_to_num(table.clock_s[at]), table.epoch[at])
-    for place, counter, loss, step, total, clock, epoch in zip(
+    for place, ended, counter, loss, step, total, clock, epoch in zip(
         at.tolist(),
+        ends.tolist(),
         table.counter[at].tolist(),
         table.loss[at].tolist(),
         *(column.tolist() for column in columns),

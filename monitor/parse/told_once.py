@@ -144,7 +144,7 @@ def _is_seldom(table: Table, bar: Bar, said: Evaluations) -> bool:
     """The bar runs in few of the epochs that the log tells of: those are trained without it."""
     told = said.marks.get(str(table.texts[table.stream[bar.at[0]]]), Marks()).epochs
     ends = only_ends(table, bar.at, np.zeros(len(bar.at), np.int64))
-    runs = len(bar.at) if ends.all() else 1 + int((np.diff(table.step[bar.at]) < 0).sum())
+    runs = int(ends.sum()) or 1 + int((np.diff(table.step[bar.at]) < 0).sum())
     return len(told) >= _FEWEST_EPOCHS and 2 * runs < len(told)
 
 

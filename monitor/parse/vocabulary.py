@@ -135,7 +135,17 @@ MAYBE_CLOCKS = {
     **dict.fromkeys(("time cost", "cost time", "time used", "used time", "time spent", "timer"), ANY_TIME),
     **dict.fromkeys(("time consumption", "time consumed", "consumed time", "time use", "use time"), ANY_TIME),
     **dict.fromkeys(
-        ("time delta", "delta time", "delta t", "time diff", "diff time", "gpu time", "compute time"), ANY_TIME
+        (
+            "time delta",
+            "delta time",
+            "delta t",
+            "time diff",
+            "diff time",
+            "gpu time",
+            "compute time",
+            "computation time",
+        ),
+        ANY_TIME,
     ),
     **dict.fromkeys(("total step time", "mins", "minutes"), ANY_TIME),
     **dict.fromkeys(("elapsed", "elapsed time", "time elapsed", "at time"), ELAPSED),

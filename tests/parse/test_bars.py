@@ -504,3 +504,14 @@ def test_a_bar_that_is_drawn_each_thousand_steps_counts_steps(per_s: float) -> N
     found = parse([_over_samples(count, 40000, per_s) for count in range(1000, 40001, 1000)]).steps
     assert list(found["step"]) == list(range(1000, 40001, 1000))
     assert found["step_time_s"].median() == pytest.approx(1 / per_s)
+
+
+def test_the_last_redraw_of_each_epoch_counts_also_where_the_newest_epoch_was_cut_off() -> None:
+    lines = ["Start training"]
+    for epoch in range(12):
+        lines += [_bar(90, 90, 45 + epoch % 3, 0.5), f"Finished epoch: {epoch} | Average Training Loss: 2.{epoch}"]
+        lines += [f"Validation: {_bar(9, 9, 2, 0.2)}", f"Validation Loss: 2.{epoch}"]
+    for cut in ([], [_bar(31, 90, 16, 0.5)]):
+        steps = parse([*lines, *cut]).steps
+        assert list(steps["step"]) == [90] * 12 + [31] * len(cut)
+        assert steps["step_time_s"].median() == pytest.approx(0.5)
