@@ -203,7 +203,9 @@ def _merged(rows: Iterable[EventRow], spans: dict[tuple[int, int], int], most: i
     lines = np.array([row.line for row in ordered])
     gaps = np.diff(lines)
     lots = np.array([_level(line) for line in lines[1:].tolist()])
-    divides = np.array([key not in spans for key in keys[:-1]])
+    # How many marks are left out behind each; -1 where no span begins with it.
+    behind = np.array([spans.get(key, -1) for key in keys])
+    divides = behind[:-1] < 0
     # The widest gaps divide the spans; where all are the same, the lot does.
     widest = np.lexsort((-lots, -gaps, ~divides))[: min(most - 1, int(divides.sum()))]
 
@@ -222,13 +224,15 @@ def _merged(rows: Iterable[EventRow], spans: dict[tuple[int, int], int], most: i
             break
         count = max(fewest, count - max(1, (count - fewest) // 4))
     out: list[EventRow] = []
-    for begin, end, single in zip(*(column.tolist() for column in divided(max(0, count))), strict=True):
-        inside = sum(spans.pop(key, 0) for key in keys[begin : end + 1])
+    parts = divided(max(0, count))
+    inside = np.add.reduceat(np.maximum(behind, 0), parts[0])
+    spans.clear()
+    for begin, end, single, left_out in zip(*(column.tolist() for column in (*parts, inside)), strict=True):
         if single:
             out.append(ordered[end if keeps_last else begin])
         else:
             out += (ordered[begin], ordered[end])
-            spans[keys[begin]] = inside + end - begin - 1
+            spans[keys[begin]] = left_out + end - begin - 1
     return out
 
 

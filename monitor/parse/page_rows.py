@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,10 @@ def read_page(
 
 _Planned = tuple[int, Plan, Ints, list[Floats]]
 """Flags of a shape, a plan, its pieces, and of each of its outputs the numbers."""
+_Lines = tuple[
+    Iterable[str], Iterable[str], list[int], list[int], list[int | None], Iterable[int | None], Iterable[str], list[str]
+]
+"""Of lines as columns: what an ``EventRow`` holds in front of its kind, and their texts."""
 
 
 @dataclass
@@ -86,6 +91,10 @@ class _PageRows:
         page = self.page
         self.pieces = pieces_of(page)
         self.times = None if page.times_ms is None else np.array(page.times_ms, float)
+
+    @cached_property
+    def _lacks_times(self) -> bool:
+        return self.times is not None and bool(np.isnan(self.times).any())
 
     @cached_property
     def _runs(self) -> Runs:
@@ -112,7 +121,7 @@ class _PageRows:
 
     def _read_shape(self, number: int, flags: int, at: Ints) -> None:
         shape = self.shapes.of(number, self.times is not None)
-        if self.times is not None and not shape.alone:
+        if self.times is not None and self._lacks_times and not shape.alone:
             untimed = np.isnan(self.times[self.pieces.line[at]])
             self.alone.append(at[untimed])
             at = at[~untimed]
@@ -126,9 +135,12 @@ class _PageRows:
             self.failures.add(plans.learn, error, lines=0)
             shape.alone, planned = True, []
         self.planned += planned
-        own = np.concatenate([own for _, _, own, _ in planned]) if planned else at[:0]
-        shape.planned += len(own)
-        self.alone.append(np.setdiff1d(at, own, assume_unique=True))
+        count = sum(len(own) for _, _, own, _ in planned)
+        shape.planned += count
+        if count < len(at):
+            self.alone.append(
+                np.setdiff1d(at, np.concatenate([at[:0], *(own for _, _, own, _ in planned)]), assume_unique=True)
+            )
         if not shape.plans or (shape.seen > _LOOKED_AT and shape.planned < shape.seen / 4):
             shape.alone = True
 
@@ -296,7 +308,7 @@ class _PageRows:
 
     def _add_told(self, events: Sequence[Told], flags: int, at: Ints, bare: bool) -> None:
         """Adds the events that each of some lines tells, ``bare`` ones without wrapping."""
-        lines: dict[bytes, list[EventRow]] = {}
+        lines: dict[bytes, _Lines] = {}
         for told in events:
             few = self.events.enough_of(told.kind)
             some = at
@@ -307,7 +319,9 @@ class _PageRows:
             key = some.tobytes()
             if key not in lines:
                 lines[key] = self._lines(some, bare)
-            self.events.add_all((EventRow(*row[:-2], *told.of(row.text)) for row in lines[key]), of=len(at))
+            *where, texts = lines[key]
+            said = zip(*where, repeat(told.kind), map(told.text_of, texts), strict=False)
+            self.events.add_all(map(EventRow._make, said), of=len(at))
 
     def _each_once(self, runs: Sequence[int], at: Ints) -> Ints:
         """Of bare lines of one shape the first one with these numbers."""
@@ -317,25 +331,25 @@ class _PageRows:
         numbers = np.concatenate([self._runs.values[here], self._runs.widths[here]])
         return at[np.sort(np.unique(numbers, axis=1, return_index=True)[1])]
 
-    def _lines(self, at: Ints, bare: bool) -> list[EventRow]:
-        """Lines as events that are of no kind yet."""
+    def _lines(self, at: Ints, bare: bool) -> _Lines:
+        """What is known of lines whatever they tell."""
         page, line = self.page, self.pieces.line[at]
         written = [None] * len(at) if page.times_ms is None else [page.times_ms[each] for each in line.tolist()]
-        who: list[tuple[int | None, str]] = [(None, "")] * len(at)
-        times: Iterable[int | None] = written
-        if bare:
-            texts = self.pieces.texts(at)
-            if page.times_ms is None:
-                times = map(written_at_ms, texts)
-        else:
-            found = list(without_wrapping(self.pieces.texts(at), self.pieces.plain))
-            texts, who = [each.text for each in found], [(each.rank, each.host) for each in found]
-            times = map(one_line.event_ms, found, written)
+        texts, times = self.pieces.texts(at), written
+        ranks: Iterable[int | None] = repeat(None)
+        hosts: Iterable[str] = repeat("")
+        if not bare:
+            found = list(without_wrapping(texts, self.pieces.plain))
+            texts, ranks, hosts = (
+                [each.text for each in found],
+                [each.rank for each in found],
+                [each.host for each in found],
+            )
+            times = list(map(one_line.event_ms, found, written))
+        elif page.times_ms is None:
+            times = list(map(written_at_ms, texts))
         numbers, parts = (line + page.first_line).tolist(), self.pieces.part[at].tolist()
-        return [
-            EventRow(page.stream, page.node, number, part, time_ms, rank, host, "", text)
-            for number, part, time_ms, (rank, host), text in zip(numbers, parts, times, who, texts, strict=True)
-        ]
+        return repeat(page.stream), repeat(page.node), numbers, parts, times, ranks, hosts, texts
 
     def _add_event(self, fragment: Fragment, at: int, part: int, found: list[tuple[str, str]]) -> None:
         page, line = self.page, int(self.pieces.line[at])

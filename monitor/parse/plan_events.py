@@ -27,11 +27,16 @@ class Told(NamedTuple):
 
     def of(self, line: str) -> tuple[str, str]:
         """Kind and text of a line's event."""
+        return self.kind, self.text_of(line)
+
+    def text_of(self, line: str) -> str:
+        """The text of a line's event."""
         if self.text is None:
-            return self.kind, line[line.find(self.begin) :].strip()[:LONGEST_TEXT]
+            return line[line.find(self.begin) :].strip()[:LONGEST_TEXT]
         runs = () if self.is_constant else _DIGITS.findall(line)
-        parts = (part if isinstance(part, str) else runs[part] if part < len(runs) else "" for part in self.text)
-        return self.kind, "".join(parts)
+        return "".join(
+            [part if isinstance(part, str) else runs[part] if part < len(runs) else "" for part in self.text]
+        )
 
 
 def events(

@@ -89,9 +89,11 @@ class Plan:
 
     def columns(self, runs: Runs, at: Ints) -> tuple[list[Floats], NDArray[np.bool_]]:
         """Of each output the numbers of lines, and which lines they are good for; ``at`` has the runs of a line in a column."""
-        values, widths = runs.values[at], runs.widths[at]
         lines = at.shape[1]
         sure = np.ones(lines, bool)
+        if not self.outputs:
+            return [], sure
+        values, widths = runs.values[at], runs.widths[at]
         known: dict[Number, Floats] = {}
         found = []
         with np.errstate(all="ignore"):
@@ -113,8 +115,7 @@ class Plan:
                         sure &= (column > least) & (column < most)
                     elif place in _PROCESSES:
                         sure &= column < MOST_PROCESSES
-                if np.isfinite(out[:, _TOTAL]).any():
-                    sure &= ~(out[:, _TOTAL] < out[:, _STEP])
+                sure &= ~(out[:, _TOTAL] < out[:, _STEP])
                 found.append(out)
         return found, sure
 

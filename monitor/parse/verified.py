@@ -21,28 +21,26 @@ _ODD = np.random.default_rng(1).integers(1, 2**62, 2 * MOST_RUNS) * 2 + 1
 class Classes(NamedTuple):
     """Of lines of one shape."""
 
-    digits: Ints
-    """A class of each number of each line: a row each number."""
-    order: Ints
-    """How each compares with the next."""
+    numbers: Ints
+    """A class of each number of each line, a row each number, and below how each compares with the next."""
     lengths: Ints
     """Of the rest of the line."""
 
     def of(self, at: Ints) -> Classes:
         """Those of some of the lines."""
-        return Classes(self.digits[:, at], self.order[:, at], self.lengths[at])
+        return Classes(self.numbers[:, at], self.lengths[at])
 
     def whole(self) -> Ints:
         """One number for all the classes of a line together."""
-        both = np.concatenate([self.digits, self.order])
-        out: Ints = _ODD[: len(both)] @ both
+        out: Ints = _ODD[: len(self.numbers)] @ self.numbers
         return out
 
 
 def classes(runs: Runs, at: Ints, lengths: Ints) -> Classes:
     """The classes of lines; ``at`` are the runs of digits of each, a column a line."""
     values = runs.values[at]
-    return Classes(runs.classes[at], np.sign(values[:-1] - values[1:]) + CLASSES + 1, lengths)
+    order = np.sign(values[:-1] - values[1:]) + CLASSES + 1
+    return Classes(np.concatenate([runs.classes[at], order]), lengths)
 
 
 class Verified:
@@ -55,7 +53,8 @@ class Verified:
 
     def __init__(self, runs: int) -> None:
         self.runs = runs
-        self._seen = np.zeros((runs, _CLASSES), bool)
+        self._seen = np.zeros((max(0, 2 * runs - 1), _CLASSES), bool)
+        self._rows = np.arange(len(self._seen))[:, None]
         # Longer lines than there is room for are never good.
         self._lengths = np.zeros(_LENGTHS, bool)
         self._right: set[int] = set()
@@ -83,8 +82,7 @@ class Verified:
         """A line was held against the readers."""
         (whole,) = line.whole().tolist()
         if agrees:
-            for of in (line.digits, line.order):
-                self._seen[np.arange(len(of)), of[:, 0]] = True
+            self._seen[self._rows, line.numbers] = True
             self._lengths[line.lengths[line.lengths < _LENGTHS - 1]] = True
             self._right.add(whole)
         elif len(self._wrong) < _MOST_WRONG:
@@ -95,7 +93,5 @@ class Verified:
 
     def _parts(self, lines: Classes) -> NDArray[np.bool_]:
         out: NDArray[np.bool_] = self._lengths[np.minimum(lines.lengths, _LENGTHS - 1)]
-        for of in (lines.digits, lines.order):
-            for seen, row in zip(self._seen, of, strict=False):
-                out = out & seen[row]
+        out &= self._seen[self._rows, lines.numbers].all(axis=0)
         return out
