@@ -52,6 +52,8 @@ def one(line: str) -> Reading:
         # Told of several steps, at the last of them.
         (" Minibatch[   1- 7]: loss = 2.5 * 256000, metric = 32.78% * 256000;", 7, None, 2.5),
         ("Epoch[1 of 3]-Minibatch[   1-   7, 12.50%]: loss = 2.5 * 64; time = 0.25s", 7, 0.25, 2.5),
+        ("TRAIN [0][7/3416]\tTime 0.250 (0.000)\tData 0.1 (0.0)\tTok/s 3345 (0)\tLoss/tok 2.5 (9.0)", 7, 0.25, 2.5),
+        ("step 7, loss: 2.5, Computation time: 0.25", 7, 0.25, 2.5),
         # Counts without a name, units in brackets.
         ("\t7/20450 (epoch 0), train_loss = 2.5, time/batch = 0.25", 7, 0.25, 2.5),
         ("[3/25][7/391] Loss_D: 0.5000 Loss_G: 2.0000 D(x): 0.8000", 7, None, None),

@@ -39,7 +39,7 @@ GATES = (
     ),
     *(f"{word}_{behind}" for word in ("step", "iter", "batch") for behind in ("i", "n", "count")),
     *(f"{word}{mark}" for word in ("STEP", "ITER", "TERATION") for mark in (" ", ":", "=")),
-    *(f"{word}{mark}" for word in ("loss", "Loss", "LOSS") for mark in (" ", ":", "=", "'", "\t", ",", "|")),
+    *(f"{word}{mark}" for word in ("loss", "Loss", "LOSS") for mark in (" ", ":", "=", "'", "\t", ",", "|", "/")),
     *(f"{word}{mark}" for word in ("Itr", "itr") for mark in (" ", ":", "=", "s ", "s:", "s=")),
     *("poch: [", "it/s", "s/it", "s/batch", " it=", "Loss_D", "Loss_G", "loss_D", "loss_G"),
 )
