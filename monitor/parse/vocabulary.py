@@ -135,19 +135,9 @@ MAYBE_CLOCKS = {
     **dict.fromkeys(("time cost", "cost time", "time used", "used time", "time spent", "timer"), ANY_TIME),
     **dict.fromkeys(("time consumption", "time consumed", "consumed time", "time use", "use time"), ANY_TIME),
     **dict.fromkeys(
-        (
-            "time delta",
-            "delta time",
-            "delta t",
-            "time diff",
-            "diff time",
-            "gpu time",
-            "compute time",
-            "computation time",
-        ),
-        ANY_TIME,
+        ("time delta", "delta time", "delta t", "time diff", "diff time", "gpu time", "compute time"), ANY_TIME
     ),
-    **dict.fromkeys(("total step time", "mins", "minutes"), ANY_TIME),
+    **dict.fromkeys(("total step time", "computation time", "mins", "minutes"), ANY_TIME),
     **dict.fromkeys(("elapsed", "elapsed time", "time elapsed", "at time"), ELAPSED),
     **dict.fromkeys(("total time", "time total", "wall", "wall time", "wall clock", "runtime", "clock"), TOTAL_TIME),
     **dict.fromkeys(("total elapsed", "total elapsed time", "total duration", "cumulative time"), TOTAL_TIME),
