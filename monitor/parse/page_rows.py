@@ -28,6 +28,7 @@ from monitor.parse.gates import ALL, Readers, Recogniser, readers_of
 from monitor.parse.keyed import Ints, Runs
 from monitor.parse.line_shapes import HEX, MOST_PLANS, TABULAR, LineShapes, Shape
 from monitor.parse.page_pieces import pieces_of
+from monitor.parse.pieces import counts_steps
 from monitor.parse.plan_events import Told
 from monitor.parse.plans import Plan
 from monitor.parse.rows import BARS, EventRow, Reading
@@ -286,8 +287,10 @@ class _PageRows:
             into = self.rows.beside if beside else self.rows
             found |= {"line": line + self.page.first_line, "part": self.pieces.part[at]}
             into.add_columns(self.page.stream, self.page.node, len(at), found)
-            for _, output, every, column in () if beside else of:
+            for _, output, every, column in of:
                 kind = output.texts[1], output.texts[4]
+                if beside and not counts_steps(kind[1]):
+                    continue
                 own = every[column[:, _STEP] != 0] if kind[0] in BARS else every
                 for place in np.unique(self.pieces.line[own], return_index=True)[1][:EACH].tolist():
                     where, part = self._where(int(own[place]))
@@ -378,6 +381,9 @@ class _PageRows:
                 known = one_line.read(fragment, page.times_ms[line] if page.times_ms else None, readers, self.failures)
                 where = (line + page.first_line, part)
                 beside += [((*where, *writer), reading) for writer, reading in known.beside]
+                for _, reading in known.beside:
+                    if counts_steps(reading.bar):
+                        self.examples.offer((reading.format, reading.bar), (page.stream, where[0]), part, fragment.text)
                 for writer, reading in known.steps:
                     steps.append(((*where, *writer), reading))
                     if reading.step or reading.format not in BARS:

@@ -234,6 +234,13 @@ def named(code: str) -> tuple[str, str]:
     return name, unit
 
 
+@lru_cache(maxsize=1024)
+def counts_steps(code: str) -> bool:
+    """Whether a piece is the count that numbers a block."""
+    known = key(*named(code))
+    return known is not None and known.what == "step"
+
+
 @lru_cache(maxsize=4096)
 def key(name: str, unit: str) -> Key | None:
     """What a number of this name and unit is; None for what tells nothing of a step."""

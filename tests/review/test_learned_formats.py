@@ -137,3 +137,10 @@ def test_samples_that_were_counted_as_batches_are_said_to_be_counted(tmp_path: P
     (reading,) = report_of([_bar("img", 32)], tmp_path).run.logs.readings
     assert [(line.step, line.step_printed) for line in reading.lines] == [(1, False)]
     assert "32/3200" in reading.lines[0].text
+
+
+def test_a_report_in_pieces_is_explained_by_the_line_that_counts(tmp_path: Path) -> None:
+    lines = [line for n in range(12) for line in (f"Step {n}", "collecting", f"Loss: 2.{n}1", f"Time: 1.{n}7")]
+    (reading,) = report_of(lines, tmp_path).run.logs.readings
+    assert [line.text for line in reading.lines] == [f"Step {n}" for n in range(4)]
+    assert [line.step_time_s for line in reading.lines] == [1.07, 1.17, 1.27, 1.37]

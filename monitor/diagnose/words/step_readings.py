@@ -46,6 +46,7 @@ _OUTSIDE = 1.5
 _LEARNED = "learned"
 # That of the Hugging Face Trainer's losses, which bear no time.
 _LOSSES, _OF_RUN = "hf-trainer", "the mean of the whole run, as the trainer prints it at its end"
+_PIECES = "block"
 _LONGEST = 160
 
 
@@ -157,7 +158,10 @@ def explained(reading: StepReading) -> tuple[str, ...]:
     learned = [f"  learned from this log: {reading.shape}"] if reading.shape else []
     said = [named, *learned, *(f"  {text}" for text in corrections([reading]))]
     for line in reading.lines:
-        said += [f"  {_line_position(line)}: {line.text}", *(f"    {part}" for part in _figures(line, reading))]
+        said += [
+            f"  {_line_position(line)}{_around(reading)}: {line.text}",
+            *(f"    {part}" for part in _figures(line, reading)),
+        ]
     return tuple(said)
 
 
@@ -183,7 +187,7 @@ def _shown(reading: StepReading) -> str:
         return f", read as {reading.format}"
     text = line.text if len(line.text) <= _LONGEST else f"{line.text[:_LONGEST]}…"
     step = "" if line.step is None else f"step {line.step:,}, "
-    return f": {step}{step_seconds(line.step_time_s)} from “{text}”"
+    return f": {step}{step_seconds(line.step_time_s)} from “{text}”{_around(reading)}"
 
 
 def _correction(reading: StepReading) -> str:
@@ -229,6 +233,11 @@ def _correction(reading: StepReading) -> str:
             "time passes outside what is printed, as in evaluations, checkpoints or loading."
         )
     return ""
+
+
+def _around(reading: StepReading) -> str:
+    """Of a report that is told in pieces the line that counts is shown."""
+    return " and the lines around it" if reading.format == _PIECES else ""
 
 
 def _line_position(line: ReadLine) -> str:
