@@ -94,8 +94,10 @@ class _PageRows:
         self.times = None if page.times_ms is None else np.array(page.times_ms, float)
 
     @cached_property
-    def _lacks_times(self) -> bool:
-        return self.times is not None and bool(np.isnan(self.times).any())
+    def _untimed(self) -> NDArray[np.bool_] | None:
+        """Which lines have no time, where some have one and some have none."""
+        none = None if self.times is None else np.isnan(self.times)
+        return none if none is not None and none.any() else None
 
     @cached_property
     def _runs(self) -> Runs:
@@ -122,8 +124,8 @@ class _PageRows:
 
     def _read_shape(self, number: int, flags: int, at: Ints) -> None:
         shape = self.shapes.of(number, self.times is not None)
-        if self.times is not None and self._lacks_times and not shape.alone:
-            untimed = np.isnan(self.times[self.pieces.line[at]])
+        if self._untimed is not None and not shape.alone:
+            untimed = self._untimed[self.pieces.line[at]]
             self.alone.append(at[untimed])
             at = at[~untimed]
         shape.seen += len(at)
@@ -380,8 +382,8 @@ class _PageRows:
             for part, fragment in enumerate(found, start=first):
                 known = one_line.read(fragment, page.times_ms[line] if page.times_ms else None, readers, self.failures)
                 where = (line + page.first_line, part)
-                beside += [((*where, *writer), reading) for writer, reading in known.beside]
-                for _, reading in known.beside:
+                for writer, reading in known.beside:
+                    beside.append(((*where, *writer), reading))
                     if counts_steps(reading.bar):
                         self.examples.offer((reading.format, reading.bar), (page.stream, where[0]), part, fragment.text)
                 for writer, reading in known.steps:
