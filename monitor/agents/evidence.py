@@ -24,8 +24,8 @@ from monitor.errors import BadCall
 from monitor.fetch.source import LogLineReader, PageSource
 from monitor.masking import MASK, KeyLines, without_secrets
 from monitor.model import Evidence, Job, LogRequest, Report, moment_of
-from monitor.parse.levels import level_of
-from monitor.parse.stamps import stamp
+from monitor.parse.lines.levels import level_of
+from monitor.parse.lines.stamps import stamp
 from monitor.review import Progress
 from monitor.review.log_lines import LogFilter, cell, matching, tabled, written
 

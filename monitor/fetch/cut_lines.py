@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.model import LogPage
-from monitor.parse.envelope import TAG, fragments, prefix_length, without_escapes, without_octal
+from monitor.parse.lines.envelope import TAG, fragments, prefix_length, without_escapes, without_octal
 
 # A line whose bytes fill one of these up to the overhead of an event goes on in the next one, tags or not.
 _LIMITS = (1 << 16, 1 << 18, 1 << 20)

@@ -13,33 +13,44 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from monitor.model import events_frame, steps_frame
-from monitor.parse import blocks, clocks, delimited, evaluated
-from monitor.parse.bars import are_means, count_batches, drawn_at_once, is_of_run, new_steps, renumbered, written_at
 from monitor.parse.columns import Floats, durations
-from monitor.parse.epoch_times import time_by_epochs
-from monitor.parse.evaluated import Evaluated
+from monitor.parse.events import evaluated
+from monitor.parse.events.evaluated import Evaluated
+from monitor.parse.events.marks import ELAPSED, EPOCH_LINES, EPOCH_PACE, EPOCH_TIME, EPOCHS_ONLY, EVALUATION_HEAD
+from monitor.parse.examples import EACH, Where
 from monitor.parse.identity import Identity, identify
-from monitor.parse.learned import learn
-from monitor.parse.marks import ELAPSED, EPOCH_LINES, EPOCH_PACE, EPOCH_TIME, EPOCHS_ONLY, EVALUATION_HEAD
+from monitor.parse.reports import blocks, delimited
 from monitor.parse.rows import EventRow
-from monitor.parse.series import (
+from monitor.parse.steps import clocks
+from monitor.parse.steps.bars import (
+    are_means,
+    count_batches,
+    drawn_at_once,
+    is_of_run,
+    new_steps,
+    renumbered,
+    written_at,
+)
+from monitor.parse.steps.epoch_times import time_by_epochs
+from monitor.parse.steps.one_training import LOSSES, Evaluations, WriterRows, evaluations, one_training
+from monitor.parse.steps.series import (
     by_batch,
     by_epoch,
     counts,
+    each_once,
     fitted,
     in_time,
     joined,
     number_on,
     numbered,
     put_together,
-    said_once,
     segments,
     whole_steps,
 )
-from monitor.parse.strangers import Strangers
-from monitor.parse.table import NOBODY, At, Rows, Table, by_code
-from monitor.parse.timing import GENERIC, Reports, Timing, pauses_of, series_writers
-from monitor.parse.told_once import LOSSES, Evaluations, Writer, evaluations, told_once
+from monitor.parse.steps.timing import GENERIC, Reports, Timing, pauses_of, series_writers
+from monitor.parse.strangers.collection import Strangers
+from monitor.parse.strangers.learned import learn
+from monitor.parse.table import NOBODY, At, Readings, Rows, by_code
 
 # Several codes make one number; before it is too large for another code, writers are counted through.
 _MOST_WRITERS = 1 << 31
@@ -70,6 +81,8 @@ class Parsed:
     """By how much the lines of a stream are counted from elsewhere than its raw rows."""
     learned: tuple[str, ...] = ()
     """The shapes of lines that no reader knows and that were learned as reports; empty where readers found some."""
+    examples: Mapping[Where, str] = field(default_factory=dict)
+    """The first rows of tables, and of the lines that were learned."""
 
 
 def assemble(
@@ -102,6 +115,7 @@ def assemble(
     if begun := evaluated.begun(reports.table, _all_kept(reports), event_rows):
         event_rows = sorted([*event_rows, *begun], key=_in_streams)
     timings = reports.settle(Evaluated(event_rows))
+    in_rows = _first_rows(reports, event_rows) if len(in_tables) else {}
     if identity.mean_step_s is not None and _time_by_run(reports, identity.mean_step_s):
         timings = tuple(
             replace(each, printed_s=identity.mean_step_s) if each.format in _OF_TRAINERS else each for each in timings
@@ -124,12 +138,26 @@ def assemble(
         last = max(table.line[here].max(initial=_NO_LINE), newest.get(stream, _NO_LINE))
         moved[stream] = -1 - int(last) if first is None else 1 - first
         table.line[here] += moved[stream]
-    shapes = learned.shapes if learned is not None else ()
-    return Parsed(_steps(reports, at, identity), _events(shown, identity, moved), identity, timings, moved, shapes)
+    frames = _steps(reports, at, identity), _events(shown, identity, moved)
+    if learned is None:
+        return Parsed(*frames, identity, timings, moved, examples=in_rows)
+    return Parsed(*frames, identity, timings, moved, learned.shapes, {**in_rows, **learned.examples})
 
 
 def _all_kept(reports: Reports) -> At:
     return np.sort(np.concatenate(reports.kept)) if reports.kept else _NOWHERE
+
+
+def _first_rows(reports: Reports, events: Iterable[EventRow]) -> Mapping[Where, str]:
+    """The texts of the first rows of tables that are reports."""
+    table, at = reports.table, _all_kept(reports)
+    at = at[np.isin(table.format[at], [table.code(name) for name in (delimited.FORMAT, delimited.COMMAS)])][:EACH]
+    places = set(zip(table.texts[table.stream[at]].tolist(), table.line[at].tolist(), strict=True))
+    return {
+        (row.stream, row.line): row.text
+        for row in events
+        if row.kind == delimited.ROW and (row.stream, row.line) in places
+    }
 
 
 def _epochs_only(events: Iterable[EventRow]) -> list[EventRow]:
@@ -149,17 +177,17 @@ def _epochs_only(events: Iterable[EventRow]) -> list[EventRow]:
     return [*found, told[0]._replace(kind=EPOCH_PACE, text=f"{np.median(took_s):g}")] if len(took_s) else found
 
 
-def _told(table: Table, events: Sequence[EventRow], identity: Identity, said: Evaluations) -> Reports:
+def _told(table: Readings, events: Sequence[EventRow], identity: Identity, said: Evaluations) -> Reports:
     """What the rows of a table report."""
     _name_ranks(table, identity)
     reports = Reports(table, pauses_of(events), identity.accumulation, identity.samples_per_step)
     merged = {table.code(stream) for stream in identity.merged}
-    for writer in told_once(table, _series(table), identity, said):
+    for writer in one_training(table, _series(table), identity, said):
         _report(reports, writer, identity, merged)
     return reports
 
 
-def _series(table: Table) -> Iterator[dict[str, At]]:
+def _series(table: Readings) -> Iterator[dict[str, At]]:
     """For each writer the places of its rows, by format."""
     if not len(table):
         return
@@ -186,7 +214,7 @@ def _series(table: Table) -> Iterator[dict[str, At]]:
     yield of_writer
 
 
-def _name_ranks(table: Table, identity: Identity) -> None:
+def _name_ranks(table: Readings, identity: Identity) -> None:
     """Global ranks of processes that a label counts within their node, where the log says which node that is."""
     at = np.flatnonzero((table.rank == NOBODY) & (table.local_rank != NOBODY))
     for stream, here in by_code(table.stream, at):
@@ -196,7 +224,7 @@ def _name_ranks(table: Table, identity: Identity) -> None:
                 table.rank[own] = rank
 
 
-def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[int]) -> None:
+def _report(reports: Reports, writer: WriterRows, identity: Identity, merged: Set[int]) -> None:
     """The reports of one stream and rank."""
     table = reports.table
     for name, at in writer.formats.items():
@@ -212,7 +240,7 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
             _by_images(table, at, identity.images_per_step)
         if (micro_batches := reports.micro_batches(name)) > 1:
             at = _last_of_steps(table, at, micro_batches)
-        own = put_together(table, said_once(table, joined(table, fitted(table, at))))
+        own = put_together(table, each_once(table, joined(table, fitted(table, at))))
         own = in_time(table, numbered(table, by_epoch(table, whole_steps(table, own))))
         reports.add(segments(table, own))
     losses = writer.losses
@@ -248,7 +276,7 @@ def _report(reports: Reports, writer: Writer, identity: Identity, merged: Set[in
             reports.keep(part, table.time_s[part], table.meaning[part], segment)
 
 
-def _last_of_steps(table: Table, at: At, micro_batches: int) -> At:
+def _last_of_steps(table: Readings, at: At, micro_batches: int) -> At:
     """The last report of each optimizer step, numbered by the steps that are done, of a counter of micro-batches from 0."""
     table.step[at] = (table.step[at] + 1) // micro_batches
     moved = (np.diff(table.step[at]) != 0) | (np.abs(np.diff(table.epoch[at])) > 0)
@@ -256,14 +284,14 @@ def _last_of_steps(table: Table, at: At, micro_batches: int) -> At:
     return at[is_last]
 
 
-def _shows_its_end_alone(table: Table, writer: Writer) -> bool:
+def _shows_its_end_alone(table: Readings, writer: WriterRows) -> bool:
     """Of a bar that was written over again and again its end alone is left, and many losses are told beside it."""
     drawn = np.unique(table.step[writer.bar.at])
     ended = drawn[drawn > 0].tolist() == [writer.bar.total]
     return ended and len(writer.losses) >= _MANY_LOSSES and bool(np.isnan(table.step[writer.losses]).all())
 
 
-def _spread(table: Table, losses: At, end: int) -> None:
+def _spread(table: Readings, losses: At, end: int) -> None:
     """Losses without a step or time have the mean of the bar that ended, and where one number of steps alone makes as many
     reports of all of them as there are, each comes so many steps behind the one before.
     """
@@ -275,14 +303,14 @@ def _spread(table: Table, losses: At, end: int) -> None:
     table.time_s[untold], table.meaning[untold] = table.clock_s[end] / total, table.code("running-mean")
 
 
-def _time_by_size(table: Table, at: At, samples_per_step: int | Floats) -> None:
+def _time_by_size(table: Readings, at: At, samples_per_step: int | Floats) -> None:
     """Samples a second are printed and, in a configuration, how many a step takes."""
     with np.errstate(divide="ignore"):
         by_size = durations(samples_per_step / table.throughput[at])
     table.time_s[at] = np.where(np.isnan(table.time_s[at]), by_size, table.time_s[at])
 
 
-def _by_images(table: Table, at: At, images_per_step: int | None) -> None:
+def _by_images(table: Readings, at: At, images_per_step: int | None) -> None:
     """Ticks of some thousand images are as many steps as these make, where it is told how many images a step takes."""
     each = np.where(np.isnan(table.counter[at]), images_per_step or np.nan, table.counter[at])
     known = each > 0
@@ -318,7 +346,7 @@ def _time_by_tokens(reports: Reports, tokens: int | None) -> dict[str, float]:
     return timed
 
 
-def _give_losses(table: Table, at: At, losses: At) -> None:
+def _give_losses(table: Readings, at: At, losses: At) -> None:
     """The trainer prints a dict after the bar's redraw of its step: its loss belongs to the last step before it, and its
     learning rate."""
     before = np.searchsorted(np.sort(at), losses) - 1
@@ -370,7 +398,7 @@ def _whole(values: NDArray[Any], missing: NDArray[np.bool_]) -> pd.arrays.Intege
     return pd.arrays.IntegerArray(np.where(missing, 0, values).astype(np.int64), missing)
 
 
-def _nodes_of(table: Table, at: At, identity: Identity) -> pd.api.extensions.ExtensionArray:
+def _nodes_of(table: Readings, at: At, identity: Identity) -> pd.api.extensions.ExtensionArray:
     """The node of each row; there are few writers and many rows."""
     if not len(at):
         return pd.array([], dtype="str")

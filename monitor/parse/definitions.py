@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from monitor.parse.keys import Key, key_of
+from monitor.parse.fields.keys import Key, key_of
 from monitor.parse.linear import Refused, compiled
 from monitor.parse.numbers import count, duration_s, number
 from monitor.parse.rows import Reading

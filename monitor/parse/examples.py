@@ -8,7 +8,7 @@ from collections.abc import Mapping
 EACH = 4
 # Kinds beyond these have no example: a log of thousands of different progress bars.
 _MOST_KINDS = 256
-_LONGEST_LINE = 400
+LONGEST_LINE = 400
 
 Kind = tuple[str, str]
 """Format and, of a progress bar, its description."""
@@ -33,7 +33,7 @@ class Examples:
         """A line of that kind."""
         if self.wants(kind, where, part):
             lines = self._lines.setdefault(kind, {})
-            lines[where] = part, text[:_LONGEST_LINE]
+            lines[where] = part, text[:LONGEST_LINE]
             if len(lines) > EACH:
                 del lines[max(lines)]
 

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from monitor.model import natural_order
-from monitor.parse import configured
+from monitor.parse.events import configured
 from monitor.parse.numbers import MOST_PROCESSES, count, process_number
 from monitor.parse.rows import EventRow
 

@@ -11,16 +11,16 @@ import gc
 from dataclasses import dataclass, field
 
 from monitor.model import LogPage
-from monitor.parse.event_rows import EventRows
+from monitor.parse.events.event_rows import EventRows
 from monitor.parse.examples import Examples
 from monitor.parse.failed import Failures
-from monitor.parse.gates import Recogniser, families
-from monitor.parse.line_shapes import LineShapes
-from monitor.parse.page_rows import read_page
-from monitor.parse.shapes import Shapes
-from monitor.parse.strangers import Strangers
+from monitor.parse.lines.wrapped import unwrapped
+from monitor.parse.pages.gates import Recogniser, families
+from monitor.parse.pages.line_shapes import LineShapes
+from monitor.parse.pages.page_rows import read_page
+from monitor.parse.pages.shapes import Shapes
+from monitor.parse.strangers.collection import Strangers
 from monitor.parse.table import Rows
-from monitor.parse.wrapped import unwrapped
 
 __all__ = ["RawRows", "Recogniser", "families"]
 

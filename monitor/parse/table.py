@@ -67,7 +67,7 @@ PLACE = ("line", "part", "time_ms", "rank", "host", "nested", "local_rank", "tas
 
 
 @dataclass(slots=True)
-class Table:
+class Readings:
     """Every reading, in the order of streams, lines and parts. Made afresh for each assembly, which writes into it.
 
     Numbers that were not printed are NaN; the texts are codes into ``texts``.
@@ -148,11 +148,11 @@ class Table:
         return same
 
 
-_COLUMNS = tuple(each.name for each in fields(Table))[1:-1]
+_COLUMNS = tuple(each.name for each in fields(Readings))[1:-1]
 _NAMED = ("stream", "node", "host", *_TEXTS)
 
 
-def together(tables: Sequence[Table]) -> Table:
+def together(tables: Sequence[Readings]) -> Readings:
     """The rows of several tables as one."""
     codes: dict[str, int] = {}
     parts: dict[str, list[Column]] = {name: [] for name in _COLUMNS}
@@ -166,7 +166,7 @@ def together(tables: Sequence[Table]) -> Table:
     by_name = np.empty(len(texts), np.int32)
     by_name[np.argsort(texts)] = np.arange(len(texts), dtype=np.int32)
     order = np.lexsort((columns["part"], columns["line"], by_name[columns["stream"]]))
-    return Table(texts, **{name: values[order] for name, values in columns.items()})
+    return Readings(texts, **{name: values[order] for name, values in columns.items()})
 
 
 def by_code(codes: Codes, at: At) -> list[tuple[int, At]]:
@@ -204,7 +204,7 @@ class Rows:
 
     @property
     def beside(self) -> Rows:
-        """What is no report by itself, and belongs to the reports on other lines (``monitor.parse.pieces``)."""
+        """What is no report by itself, and belongs to the reports on other lines (``monitor.parse.reports.pieces``)."""
         if self._beside is None:
             self._beside = Rows(MOST_PIECES, self._most_names, _STRETCH_LINES)
         return self._beside
@@ -243,7 +243,7 @@ class Rows:
         if len(self._codes) > self._names_at_most:
             self._forget_names()
 
-    def table(self) -> Table:
+    def table(self) -> Readings:
         """All rows so far, in order."""
         columns: dict[str, Column] = {name: self._column(name) for name in _COLUMNS}
         texts = np.array(list(self._codes), dtype=object)
@@ -255,7 +255,7 @@ class Rows:
             del keys
             for name in columns:
                 columns[name] = columns[name][order]
-        return Table(texts, **columns)
+        return Readings(texts, **columns)
 
     def _keep(self, block: dict[str, Column | Constant], size: int) -> None:
         if self.every > 1:

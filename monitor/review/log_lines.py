@@ -23,11 +23,11 @@ from monitor.fetch.source import JobSource, LogLineReader
 from monitor.masking import MASK, KeyLines, without_secrets
 from monitor.model import Job, LogLine, LogRequest, LogSpan
 from monitor.parse.definitions import recogniser
-from monitor.parse.envelope import TAG, fragments, without_escapes, without_octal
-from monitor.parse.gates import Recogniser
-from monitor.parse.learned_told import teller
-from monitor.parse.levels import level_of
-from monitor.parse.told import streams, told
+from monitor.parse.labels import line_labels, streams
+from monitor.parse.lines.envelope import TAG, fragments, without_escapes, without_octal
+from monitor.parse.lines.levels import level_of
+from monitor.parse.pages.gates import Recogniser
+from monitor.parse.strangers.labels import teller
 from monitor.parse.user import step_pattern
 from monitor.review.watch import FORGET_AFTER_S, LATE_S
 from monitor.settings import Settings
@@ -81,7 +81,7 @@ def tabled(
     lines = span.lines[max(0, same - _CONTEXT) :]
     nodes = {stream: node_of_stream(stream) for stream in {line.stream for line in lines}}
     pages = streams((line.stream, nodes[line.stream], line.time_ms, line.text) for line in lines)
-    known, errors = told(pages, extra, further)
+    known, errors = line_labels(pages, extra, further)
     numbers, keys = dict.fromkeys(nodes, 0), KeyLines()
     rows = []
     for at, line in enumerate(lines, start=max(0, same - _CONTEXT)):
@@ -208,8 +208,8 @@ def learned(frame: pd.DataFrame, shapes: Sequence[str]) -> pd.DataFrame:
     """The lines with what those tell that the job's review learned to read, where no format knows them."""
     if not shapes:
         return frame
-    told = teller(shapes)
-    known = [said or told(line) for said, line in zip(frame["known"], frame["whole"], strict=True)]
+    labels = teller(shapes)
+    known = [said or labels(line) for said, line in zip(frame["known"], frame["whole"], strict=True)]
     return frame.assign(known=pd.Series(known, frame.index, dtype="str"))
 
 

@@ -43,7 +43,7 @@ from monitor.model import (
 from monitor.parse.assemble import Parsed
 from monitor.parse.examples import EACH, Examples
 from monitor.parse.recognise import RawRows
-from monitor.parse.timing import Timing
+from monitor.parse.steps.timing import Timing
 from monitor.predict.setup import setup_of
 from monitor.predict.spread import others
 from monitor.review.archived import Source
@@ -66,7 +66,8 @@ def step_readings(steps: pd.DataFrame, parsed: Parsed, examples: Examples) -> tu
     if steps.empty:
         return ()
     timings = {timing.format: timing for timing in parsed.timings}
-    texts = {(stream, line + parsed.moved.get(stream, 0)): text for (stream, line), text in examples.texts().items()}
+    raw = {**parsed.examples, **examples.texts()}
+    texts = {(stream, line + parsed.moved.get(stream, 0)): text for (stream, line), text in raw.items()}
     reports = steps.groupby("format", sort=False)["reports"].sum().sort_values(ascending=False, kind="stable")
     lines = _read_lines(parsed.steps, texts)
     return tuple(
@@ -174,7 +175,9 @@ def _read_line(steps: pd.DataFrame, place: int, text: str) -> ReadLine:
 
 def _is_printed(text: str, step: int, total: float) -> bool:
     """Whether the step stands in the text as it is."""
-    return not _samples(_pairs(text), total) and step in map(int, _DIGITS.findall(text.replace(",", "")))
+    if _samples(_pairs(text), total):
+        return False
+    return any(step in map(int, _DIGITS.findall(each)) for each in (text, text.replace(",", "")))
 
 
 def _known(value: float) -> float | None:

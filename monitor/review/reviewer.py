@@ -44,11 +44,11 @@ from monitor.model import (
     in_order_of_time,
 )
 from monitor.parse.assemble import Parsed, assemble
-from monitor.parse.completion import completed
 from monitor.parse.definitions import recogniser
+from monitor.parse.events.completion import completed
 from monitor.parse.failed import Failed
 from monitor.parse.recognise import RawRows, Recogniser
-from monitor.parse.strangers import Strangers
+from monitor.parse.strangers.collection import Strangers
 from monitor.parse.table import MOST_NAMES
 from monitor.parse.user import step_pattern
 from monitor.review.archived import RunSource, Source

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from monitor.analyze.devices import without_efa
 from monitor.analyze.mfu import HEALTHY_MFU, PEAK_TFLOPS, mfu, parameters
 from monitor.model import Job, Parameter, events_frame, steps_frame
-from monitor.parse.marks import read
+from monitor.parse.events.marks import read
 from tests.builders import nodes_of, steps
 from tests.diagnose.utilization_runs import said
 

@@ -13,11 +13,11 @@ from benchmarks.hostile.account import NAME, START, OneJob, answer
 from benchmarks.hostile.lines import PLANTED
 from monitor.masking import without_secrets
 from monitor.model import LogPage, Report
-from monitor.parse import gates, page_rows, plans
 from monitor.parse.assemble import assemble
+from monitor.parse.fields.keys import key_of
 from monitor.parse.identity import identify
-from monitor.parse.keys import key_of
 from monitor.parse.numbers import MOST_PROCESSES, count, process_number, whole_number
+from monitor.parse.pages import gates, page_rows, plans
 from monitor.parse.recognise import RawRows, Recogniser
 from monitor.parse.rows import EventRow, Reading
 from monitor.parse.user import step_pattern

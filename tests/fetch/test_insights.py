@@ -23,7 +23,7 @@ from monitor.fetch.account import AwsSource
 from monitor.fetch.logs import aggregate as insights
 from monitor.fetch.logs.aggregate import aggregate, estimate, group_bytes, offer, read_samples
 from monitor.fetch.source import Aggregated
-from monitor.parse.insights import MOST_ROWS
+from monitor.parse.insights.questions import MOST_ROWS
 from monitor.review import Reviewer
 from tests.fetch.large_account import BEGAN_MS, NOW_MS, account, empty, failed
 

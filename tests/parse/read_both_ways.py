@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from monitor.model import LogPage
-from monitor.parse.line_shapes import LineShapes
+from monitor.parse.pages.line_shapes import LineShapes
 from monitor.parse.recognise import RawRows, Recogniser
 from monitor.parse.table import Rows
 

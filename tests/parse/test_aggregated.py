@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.parse.aggregated import Meant, Row, aggregated_steps
 from monitor.parse.identity import Identity
-from monitor.parse.insights import Ask, Said
+from monitor.parse.insights.aggregated import Meant, Row, aggregated_steps
+from monitor.parse.insights.questions import Ask, ReportForm
 
-TIMED = Ask(Said("x", (r"(?<step>\d)(?<time>\d)",)))
-RATED = Ask(Said("x", (r"(?<step>\d)(?<rate>\d)",)), "samples/s")
+TIMED = Ask(ReportForm("x", (r"(?<step>\d)(?<time>\d)",)))
+RATED = Ask(ReportForm("x", (r"(?<step>\d)(?<rate>\d)",)), "samples/s")
 
 
 def row(minute: int, first: float, last: float, **more: Any) -> Row:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from monitor.model import Job, Parameter
-from monitor.parse import facts
-from monitor.parse.completion import completed
+from monitor.parse.events import facts
+from monitor.parse.events.completion import completed
 from tests.parse.read import parse
 
 

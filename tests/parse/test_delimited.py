@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.model import LogPage
-from monitor.parse import delimited
 from monitor.parse.assemble import assemble
-from monitor.parse.event_rows import EventRows
+from monitor.parse.events.event_rows import EventRows
 from monitor.parse.recognise import RawRows
+from monitor.parse.reports import delimited
 from monitor.parse.rows import EventRow
 from tests.parse.read import parse
 

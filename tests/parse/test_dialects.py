@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from monitor.parse.fields.keys import key_of
 from monitor.parse.formats import jsonlines, keyvalue
-from monitor.parse.keys import key_of
 from monitor.parse.rows import Reading
 from tests.parse.read import parse
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.parse import marks
 from monitor.parse.assemble import assemble
-from monitor.parse.epoch_times import laps
+from monitor.parse.events import marks
 from monitor.parse.recognise import RawRows
+from monitor.parse.steps.epoch_times import laps
 from tests.parse.read import pages, parse
 
 TIMES = 14

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from monitor.analyze.journal import journal
 from monitor.model import LEFT_OUT, steps_frame
 from monitor.parse.assemble import assemble
-from monitor.parse.event_rows import EventRows
-from monitor.parse.marks import EPOCH_TOLD
+from monitor.parse.events.event_rows import EventRows
+from monitor.parse.events.marks import EPOCH_TOLD
 from monitor.parse.recognise import RawRows
 from monitor.parse.rows import EventRow
 from tests.parse.read_both_ways import difference, paged

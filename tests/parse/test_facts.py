@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from monitor.parse import facts, marks
+from monitor.parse.events import facts, marks
 from tests.drawn import drawn
 from tests.parse.read import parse
 

@@ -10,8 +10,8 @@ from types import ModuleType
 import pandas as pd
 import pytest
 
-from monitor.parse.envelope import fragments
 from monitor.parse.family import Line, families, family, in_order, literal_in, reader, spelled
+from monitor.parse.lines.envelope import fragments
 from monitor.parse.rows import NO_STEP, Reading
 from tests.parse.compare import logs
 from tests.parse.read import parse

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from monitor.parse.fields.keys import key_of, unit_of
 from monitor.parse.formats import jsonlines, keyvalue
-from monitor.parse.keys import key_of, unit_of
 from monitor.parse.rows import Reading
 from tests.parse.read import parse
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.parse.assemble import assemble
-from monitor.parse.choose import Choice, choose
-from monitor.parse.envelope import fragments
 from monitor.parse.family import Family, families, reader
-from monitor.parse.insights import Ask, Said, portable, query, said_of, told, usable, ways_to_say
+from monitor.parse.insights.choose import Choice, choose
+from monitor.parse.insights.questions import Ask, ReportForm, figures_on, forms_of, portable, query, usable, ways_to_say
 from monitor.parse.linear import compiled
+from monitor.parse.lines.envelope import fragments
 from monitor.parse.recognise import RawRows
 from monitor.parse.rows import Reading
 from tests.parse.read import pages
@@ -40,7 +40,7 @@ def asked(family: Family, text: str, reading: Reading) -> list[Ask]:
     return [
         Ask(said, reading.throughput_unit, reading.total if said.one_total else None)
         for line in own[:1]
-        for said in said_of(line)
+        for said in forms_of(line)
         if said in {replace(way, never="") for way in ways_to_say(family)} and said.meaning == reading.meaning
     ]
 
@@ -53,7 +53,7 @@ def test_the_patterns_of_a_family_find_the_readers_numbers(name: str, log: Path)
             for reading in [found for found in family.read(piece.text) if found.format and found.step is not None][:1]:
                 if bars and (reading.meaning != "smoothed" or reading.time_s is None):
                     continue  # a bar that counts no steps, or has no rate yet
-                found = [told(ask, piece.text) for ask in asked(family, piece.text, reading)]
+                found = [figures_on(ask, piece.text) for ask in asked(family, piece.text, reading)]
                 if bars and reading.total is None:
                     assert found == [None], piece.text
                     continue
@@ -123,10 +123,10 @@ def test_no_question_where_none_finds_the_same(case: str) -> None:
 def test_what_looks_alike_is_no_report() -> None:
     ask = Ask(next(ways_to_say(FAMILIES["torchtitan"])), "tokens/s/GPU")
     line = "step: 40  loss:  7.3201  memory: 41.20GiB(51.9%)  tps: 6,210  mfu: 31.37%"
-    found = told(ask, line)
+    found = figures_on(ask, line)
     assert found is not None
     assert found.rate == 6210.0
-    assert told(ask, f"validate {line}") is None
+    assert figures_on(ask, f"validate {line}") is None
     assert "filter @message not like /validat(?:e|ion) step:/" in query(ask, "job", 1)
 
 
@@ -162,8 +162,8 @@ def test_flags_stand_in_front_and_groups_are_renamed() -> None:
 
 
 def test_a_pattern_that_re2_refuses_is_not_used() -> None:
-    assert not usable(Ask(Said("x", (r"(?<step>\d)\1",))))
-    assert not usable(Ask(Said("x", (r"(?<step>\d)" + "x" * 10_000,))))
+    assert not usable(Ask(ReportForm("x", (r"(?<step>\d)\1",))))
+    assert not usable(Ask(ReportForm("x", (r"(?<step>\d)" + "x" * 10_000,))))
 
 
 @settings(deadline=None)  # the first line compiles every pattern
@@ -172,4 +172,4 @@ def test_any_text_is_no_trouble(text: str) -> None:
     chosen([text, text, "step=1 step_time_s=2.0"])
     for family in FAMILIES.values():
         for said in ways_to_say(family):
-            told(Ask(said), text)
+            figures_on(Ask(said), text)

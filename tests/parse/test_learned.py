@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from monitor.model import LogPage
 from monitor.parse.assemble import Parsed, assemble
-from monitor.parse.learned import learn
-from monitor.parse.learned_told import teller
 from monitor.parse.recognise import RawRows
-from monitor.parse.strangers import Strangers
+from monitor.parse.strangers.collection import Strangers
+from monitor.parse.strangers.labels import teller
+from monitor.parse.strangers.learned import learn
 from monitor.parse.table import Rows
 from tests.parse.made_up import dialects, lines_of, sections, spoken
 from tests.parse.read import pages, parse

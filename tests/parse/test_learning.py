@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.parse.learning import rate_of
+from monitor.parse.fields.learning import rate_of
 from tests.parse.read import parse
 
 PRINTED = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.parse.levels import level_of
+from monitor.parse.lines.levels import level_of
 
 LINES = {
     "2026-09-25 12:05:03,123 sagemaker-training-toolkit INFO     Invoking user script": "info",

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from benchmarks.real_logs import varied
 from monitor.model import LogPage
-from monitor.parse import page_rows
-from monitor.parse.envelope import apart, fragments, redraws, without_wrapping
-from monitor.parse.gates import _OWNERS_OF, may_know
-from monitor.parse.keyed import Runs, keys
-from monitor.parse.line_shapes import LineShapes
-from monitor.parse.page_pieces import pieces_of
+from monitor.parse.lines.envelope import apart, fragments, redraws, without_wrapping
+from monitor.parse.pages import page_rows
+from monitor.parse.pages.gates import _OWNERS_OF, may_know
+from monitor.parse.pages.keyed import DigitRuns, keys
+from monitor.parse.pages.line_shapes import LineShapes
+from monitor.parse.pages.page_pieces import pieces_of
 from monitor.parse.recognise import RawRows
 from monitor.parse.rows import Reading
 from monitor.parse.user import step_pattern
@@ -105,9 +105,9 @@ def test_a_page_has_the_keys_of_its_lines_and_gates_stand_in_them(lines: list[by
         assert not any(gate in line for gate in _OWNERS_OF) or may_know(keys(line))
         runs = re.findall(rb"\d+", line)
         # Of more than 18 digits a number is none.
-        assert [len(run) > 18 or int(run) == value for run, value in zip(runs, Runs(line).values, strict=True)] == [
-            True
-        ] * len(runs)
+        assert [
+            len(run) > 18 or int(run) == value for run, value in zip(runs, DigitRuns(line).values, strict=True)
+        ] == [True] * len(runs)
 
 
 HEADS = (

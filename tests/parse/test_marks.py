@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from monitor.model import LogPage
-from monitor.parse.marks import GATES, MARKS
+from monitor.parse.events.marks import GATES, MARKS
 from monitor.parse.recognise import RawRows
 from tests.parse.read import parse
 

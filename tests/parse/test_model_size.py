@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.parse.facts import read
+from monitor.parse.events.facts import read
 
 _SIZES = {"model-size", "trainable-size", "part-size", "tokens-per-step"}
 

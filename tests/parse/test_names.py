@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.parse.envelope import fragments
 from monitor.parse.family import families
 from monitor.parse.formats import jsonlines, keyvalue
+from monitor.parse.lines.envelope import fragments
 from monitor.parse.rows import Reading
 from tests.parse.read import parse
 

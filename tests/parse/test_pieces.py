@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.parse import pieces
+from monitor.parse.reports import pieces
 
 
 @pytest.mark.parametrize(

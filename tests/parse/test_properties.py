@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.model import Job, Node
-from monitor.parse.completion import completed
-from monitor.parse.envelope import fragments
+from monitor.parse.events.completion import completed
+from monitor.parse.lines.envelope import fragments
 from monitor.parse.numbers import clock_s, number
 from tests.parse.read import parse
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from monitor.errors import BadCall
 from monitor.model import LogPage
-from monitor.parse.shapes import Shapes, suggested_pattern
+from monitor.parse.pages.shapes import Shapes, suggested_pattern
 from monitor.parse.user import step_pattern
 from tests.parse.read import parse
 

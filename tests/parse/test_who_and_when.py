@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from monitor.model import LogPage
-from monitor.parse import clocks
 from monitor.parse.assemble import Parsed, assemble
-from monitor.parse.envelope import fragments
+from monitor.parse.lines.envelope import fragments
+from monitor.parse.lines.stamps import written_at_ms
 from monitor.parse.numbers import clock_s
 from monitor.parse.recognise import RawRows
-from monitor.parse.stamps import written_at_ms
+from monitor.parse.steps import clocks
 from tests.parse.read import pages, parse
 
 STEP = "step=1 step_time_s=2.0"

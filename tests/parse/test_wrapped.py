@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.parse.wrapped import unwrapped
+from monitor.parse.lines.wrapped import unwrapped
 from tests.parse.read import pages, parse
 
 STEPS = range(50, 1050, 50)

@@ -10,7 +10,7 @@ import pytest
 
 from monitor.fetch.instance_types import lookup
 from monitor.model import Job
-from monitor.parse.completion import completed
+from monitor.parse.events.completion import completed
 from monitor.predict.problems.rules import problems_of
 from monitor.predict.setup import Setup, setup_of
 from tests.parse.read import parse

@@ -10,7 +10,9 @@ import pytest
 
 from monitor.diagnose.words.step_readings import reading_words
 from monitor.fetch.files.source import FilesSource
-from monitor.model import Report
+from monitor.model import LogPage, Report
+from monitor.parse.strangers.collection import Strangers
+from monitor.parse.table import Rows
 from monitor.review import Reviewer
 from monitor.review.log_lines import learned
 from monitor.settings import Settings, read
@@ -144,3 +146,28 @@ def test_a_report_in_pieces_is_explained_by_the_line_that_counts(tmp_path: Path)
     (reading,) = report_of(lines, tmp_path).run.logs.readings
     assert [line.text for line in reading.lines] == [f"Step {n}" for n in range(4)]
     assert [line.step_time_s for line in reading.lines] == [1.07, 1.17, 1.27, 1.37]
+
+
+def test_a_table_and_lines_that_were_learned_are_explained_by_their_first_rows(tmp_path: Path) -> None:
+    rows = [f"0,{50 * n},2.{n}1,0.5{n}" for n in range(1, 9)]
+    (reading,) = report_of(["epoch,step,train_loss,step_time", *rows], tmp_path).run.logs.readings
+    shown = [(line.line, line.text, line.step, line.step_printed, line.step_time_s) for line in reading.lines]
+    assert shown == [(n + 1, rows[n - 1], 50 * n, True, 0.5 + n / 100) for n in range(1, 5)]
+
+    lines = [f"2026-11-01 10:{n:02d}:00 upd {10 * n} of 500 | nll 2.{n:02d}" for n in range(12)]
+    (reading,) = report_of(lines, tmp_path).run.logs.readings
+    assert [(line.line, line.text, line.step) for line in reading.lines] == [
+        (n + 1, lines[n], 10 * n) for n in range(4)
+    ]
+
+
+def test_of_more_learned_lines_than_are_kept_those_that_are_kept_are_shown() -> None:
+    strangers = Strangers(most_numbers=400)
+    lines = [f"upd {n} of 500 | nll 2.{n:03d}" for n in range(1, 301)]
+    for begin in (150, 0):
+        strangers.add(LogPage.of("algo-1", "algo-1", begin + 1, lines[begin : begin + 150]), Rows())
+    (found,) = strangers.found()
+    kept = found.line.tolist()
+    assert 4 < len(kept) < 150
+    assert found.texts
+    assert {line for line, _, _ in found.texts} <= set(kept)

@@ -16,7 +16,7 @@ from monitor.diagnose.rulebook import Case
 from monitor.diagnose.stakes import STEPS
 from monitor.diagnose.words.report import lost_words, quoted
 from monitor.model import Evidence, Run, Saving
-from monitor.parse.marks import EPOCHS_ONLY
+from monitor.parse.events.marks import EPOCHS_ONLY
 from monitor.words import count, duration, nodes, percent
 
 SOURCE = "the job's own log and status"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.words.devices import unseen
 from monitor.model import Evidence, Finding, Gap, Recommendation
-from monitor.parse.marks import EPOCH_PACE, EPOCHS_ONLY
-from monitor.parse.shapes import suggested_pattern
+from monitor.parse.events.marks import EPOCH_PACE, EPOCHS_ONLY
+from monitor.parse.pages.shapes import suggested_pattern
 from monitor.words import duration, step_seconds
 
 # One process a node prints this; it is read as format "key-value", under mpirun and torchrun alike.

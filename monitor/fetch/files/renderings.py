@@ -29,7 +29,7 @@ from monitor.fetch.cut_lines import joined
 from monitor.fetch.files import events
 from monitor.fetch.files.events import unix_ms
 from monitor.model import LogPage
-from monitor.parse.envelope import without_escapes
+from monitor.parse.lines.envelope import without_escapes
 
 _PIECE_BYTES = 1 << 20
 _SAMPLE_BYTES = 8192

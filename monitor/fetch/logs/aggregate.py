@@ -23,10 +23,10 @@ from monitor.fetch.logs.events import GROUP, JobEvents, lines_of, node_of_stream
 from monitor.fetch.logs.reader import JobLogs
 from monitor.fetch.source import Aggregated, gap_of
 from monitor.model import Gap, Job, LogPage
-from monitor.parse.aggregated import Row, aggregated_steps
 from monitor.parse.assemble import assemble
-from monitor.parse.choose import Choice, Line, choose
-from monitor.parse.insights import MOST_ROWS, query
+from monitor.parse.insights.aggregated import Row, aggregated_steps
+from monitor.parse.insights.choose import Choice, Line, choose
+from monitor.parse.insights.questions import MOST_ROWS, query
 from monitor.parse.recognise import RawRows
 from monitor.words import about_usd, count, duration, usd
 

@@ -1,7 +1,7 @@
 """JSON objects with a step in them, one or several on a line, behind a logger's head or alone.
 
 ``{"type": "train", "rank": 0, "global_step": 7, "loss": 4.1, "step_time": 0.097, "tokens_per_sec": 9586.4}``: what a
-key means and its unit are told by its name (``monitor.parse.keys``), values may be numbers or texts ("0.51s", "7/120"),
+key means and its unit are told by its name (``monitor.parse.fields.keys``), values may be numbers or texts ("0.51s", "7/120"),
 NaN and Infinity included, groups such as ``{"step": 7, "train": {"loss": 4.1}}`` are looked into, and DLLogger's
 ``"step": [epoch, step]`` is understood. Objects of evaluations, checkpoints, settings and summaries give nothing.
 """
@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from monitor.parse.keys import Key, key_of, measured, unit_of
+from monitor.parse.fields.keys import Key, key_of, measured, unit_of
+from monitor.parse.fields.records import Entry, Form, Value, form, reading
+from monitor.parse.fields.vocabulary import BARE, DURATIONS, word_set
 from monitor.parse.numbers import process_number
-from monitor.parse.records import Entry, Form, Value, form, reading
 from monitor.parse.rows import Reading
-from monitor.parse.vocabulary import BARE, DURATIONS, word_set
 
 FORMATS = ("json",)
 GENERIC = True

@@ -4,9 +4,9 @@
 ``[rank0] step 7/120 loss=4.1 dt=96.1ms tok/s=8,662``, ``step 7/120 | loss 4.1 | 0.42 s/step``,
 ``Iteration 7: loss = 4.1 (0.51 sec/step)``, ``Epoch: [0][ 10/500]  Time 0.61 ( 0.80)  Loss 6.9 (7.0)``, logfmt, Python
 dicts; a logger's head in front, records of several ranks glued together. A time is what its name and unit say
-(``monitor.parse.keys``): of one step, a rate, or seconds that may be a clock; of a number and one in parentheses behind
+(``monitor.parse.fields.keys``): of one step, a rate, or seconds that may be a clock; of a number and one in parentheses behind
 it the first is current. Evaluations, data preparation, checkpoints, settings and source code give nothing
-(``monitor.parse.lookalikes``).
+(``monitor.parse.fields.lookalikes``).
 
 A line is cut at its numbers. What stands between them, its shape, decides which number is what; a log repeats a few
 shapes, so that is worked out once for each of them.
@@ -18,14 +18,14 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from monitor.parse.gaps import Gap, gap
-from monitor.parse.keys import SPEEDS, Key, key_of, measured, words_of
+from monitor.parse.fields.gaps import TextBetween, gap
+from monitor.parse.fields.keys import SPEEDS, Key, key_of, measured, words_of
+from monitor.parse.fields.ordinals import named_first
+from monitor.parse.fields.records import Entry, Form, form, reading
+from monitor.parse.fields.spans import spans
+from monitor.parse.fields.vocabulary import BATCH, EPISODE, MAGNITUDES, SPAN, STEP, STEPS, SUB_TIMERS, word_set
 from monitor.parse.numbers import SPELLED
-from monitor.parse.ordinals import named_first
-from monitor.parse.records import Entry, Form, form, reading
 from monitor.parse.rows import Reading
-from monitor.parse.spans import spans
-from monitor.parse.vocabulary import BATCH, EPISODE, MAGNITUDES, SPAN, STEP, STEPS, SUB_TIMERS, word_set
 
 FORMATS = ("key-value",)
 GENERIC = True
@@ -181,13 +181,13 @@ def _forms(shape: tuple[str, ...]) -> tuple[Form, ...]:
     return tuple(one for one in found if one is not None)
 
 
-def _is_total(place: int, gaps: Sequence[Gap], entries: Sequence[Entry]) -> bool:
+def _is_total(place: int, gaps: Sequence[TextBetween], entries: Sequence[Entry]) -> bool:
     """The number is that of all steps or epochs, or of all micro-batches of a step: "7/120", "7 of 120"."""
     counted = bool(entries) and entries[-1].place == place - 1 and entries[-1].key.what in {"step", "micro", "epoch"}
     return counted and _OF_ALL.fullmatch(gaps[place].text) is not None
 
 
-def _with_total(step: Entry, before: Gap, behind: Gap) -> Entry:
+def _with_total(step: Entry, before: TextBetween, behind: TextBetween) -> Entry:
     """The step with the number between these texts as its total; letters glued to the two say thousands or millions."""
     match = _OF_ALL.fullmatch(before.text)
     if match and (factor := MAGNITUDES.get(match["many"])):
@@ -200,7 +200,7 @@ def _ends(text: str) -> str:
     return text if len(text) <= _LONGEST_GAP else f"{text[: _LONGEST_GAP // 2]} … {text[-_LONGEST_GAP // 2 :]}"
 
 
-def _key(place: int, gaps: Sequence[Gap]) -> Key | None:
+def _key(place: int, gaps: Sequence[TextBetween]) -> Key | None:
     """What the number at ``place`` is, by the name before it and the unit behind it."""
     before, after = gaps[place], gaps[place + 1]
     if place and _names_the_next(gaps[place - 1], before):
@@ -235,7 +235,7 @@ def _key(place: int, gaps: Sequence[Gap]) -> Key | None:
     return measured(key, unit)
 
 
-def _is_mean_of_part(place: int, gaps: Sequence[Gap]) -> bool:
+def _is_mean_of_part(place: int, gaps: Sequence[TextBetween]) -> bool:
     """Behind the time of a part of the step its mean in parentheses: "Data 0.001s(0.010s)"."""
     if not place or gaps[place].text[-1:] != "(" or gaps[place].name:
         return False
@@ -243,12 +243,12 @@ def _is_mean_of_part(place: int, gaps: Sequence[Gap]) -> bool:
     return (of.key is None or of.key.what == "data") and not SUB_TIMERS.isdisjoint(words_of(of.name))
 
 
-def _name(place: int, gaps: Sequence[Gap]) -> str:
+def _name(place: int, gaps: Sequence[TextBetween]) -> str:
     """The name of the number at ``place``; of "loss at step 7: 2.1" what stands before the step."""
     return gaps[place].name or (gaps[place - 1].name if place and gaps[place].separates else "")
 
 
-def _unit(place: int, gaps: Sequence[Gap]) -> Key | None:
+def _unit(place: int, gaps: Sequence[TextBetween]) -> Key | None:
     """The unit behind the number at ``place``, unless that names the next number: a number with a name of its own has
     none, nor one before a number without a unit of its own.
     """
@@ -268,13 +268,13 @@ def _unit(place: int, gaps: Sequence[Gap]) -> Key | None:
     return after.unit
 
 
-def _names_the_next(before: Gap, between: Gap) -> bool:
+def _names_the_next(before: TextBetween, between: TextBetween) -> bool:
     """``between`` may be the unit of its first number or the name of its second: it is a unit where one is missing."""
     named = bool(before.name) or _OF_ALL.fullmatch(before.text) is not None
     return between.lone is not None and named and (before.key is None or before.key.what not in {*SPEEDS, "left"})
 
 
-def _is_location(before: Gap, after: Gap) -> bool:
+def _is_location(before: TextBetween, after: TextBetween) -> bool:
     """Module, function and line, as loggers print them: "train:train_step:120 - "."""
     return _LOCATION.search(before.text) is not None and after.text.lstrip()[:1] in {"]", ")", "-", "|", ":"}
 
@@ -293,7 +293,7 @@ def _taken_along(entries: list[Entry]) -> list[Entry]:
     return taken
 
 
-def _add_unnamed_step(gaps: Sequence[Gap], entries: list[Entry]) -> None:
+def _add_unnamed_step(gaps: Sequence[TextBetween], entries: list[Entry]) -> None:
     """Adds a step that has no name to a record without one; "batch 16" beside it may be the size of a batch."""
     named = [entry for entry in entries if entry.key.what == "step"]
     if all(entry.key.order == EPISODE for entry in named):
@@ -321,7 +321,7 @@ def _add_unnamed_step(gaps: Sequence[Gap], entries: list[Entry]) -> None:
             return
 
 
-def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[Entry]:
+def _step_without_a_name(gaps: Sequence[TextBetween], entries: Sequence[Entry]) -> list[Entry]:
     """The step of notations that do not say "step", the surest first: "[0][ 10/500]", "[1/9][10/500]",
     "loss: 2.1  [10/500]", "| 200/2983 batches |", "Epoch 1 | 200/2000 | 3.1 it/s", "100 | loss 2.1 | 51ms"; nothing if
     there is none of them.
@@ -377,14 +377,14 @@ def _step_without_a_name(gaps: Sequence[Gap], entries: Sequence[Entry]) -> list[
     return []
 
 
-def _is_count(behind: Gap) -> bool:
+def _is_count(behind: TextBetween) -> bool:
     """The fraction before this text counts batches: "7/120: loss ", not "85/100 correct, loss " or a date."""
     text = behind.text.strip()
     is_counted = behind.unit is not None and behind.unit.what == "setting"
     return not text.startswith("/") and (not text[:1].isalpha() or is_counted or text.rstrip(" :=") == behind.name)
 
 
-def _epoch_before(place: int, gaps: Sequence[Gap]) -> int:
+def _epoch_before(place: int, gaps: Sequence[TextBetween]) -> int:
     """Place of the epoch right before ``place``, its own total between them or not; -1 if there is none."""
     epoch = place - 1
     if epoch > 0 and gaps[epoch].text.strip() == "/":

@@ -14,10 +14,10 @@ import re
 from collections.abc import Iterable
 
 from monitor.parse.family import Line, reader, spelled
-from monitor.parse.keys import key_of, measured, unit_of
+from monitor.parse.fields.keys import key_of, measured, unit_of
+from monitor.parse.fields.vocabulary import RATE
 from monitor.parse.numbers import count, duration_s, number
 from monitor.parse.rows import Reading
-from monitor.parse.vocabulary import RATE
 
 FORMATS = ("pytorch-mnist", "open-clip")
 GATES = ("Train Epoch:",)

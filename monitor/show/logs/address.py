@@ -17,7 +17,7 @@ import streamlit as st
 
 from monitor.diagnose.bookmarks import END, Bookmark, LogContext, Quote, log_context
 from monitor.model import Evidence, LogRequest, Report
-from monitor.parse.levels import LEVELS
+from monitor.parse.lines.levels import LEVELS
 from monitor.review.log_lines import NO_LEVEL, LogFilter, ranges
 from monitor.show import address, data
 from monitor.show.address import event, moment

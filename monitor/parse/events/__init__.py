@@ -1,0 +1,1 @@
+"""What a log tells besides steps: starts, failures, checkpoints, evaluations, sizes, configuration."""

@@ -1,0 +1,1 @@
+"""A line by itself: its wrapping, its stamps, its level, and what all readers make of it."""

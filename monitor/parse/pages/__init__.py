@@ -1,0 +1,1 @@
+"""Whole pages of lines, read by the shapes of their lines."""

@@ -1,0 +1,1 @@
+"""Reports that several lines make together: blocks, pieces, tables."""

@@ -1,0 +1,1 @@
+"""From rows to steps: series, bars, clocks, and which printed time is whose."""

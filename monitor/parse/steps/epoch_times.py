@@ -1,0 +1,100 @@
+"""Steps whose reports tell no time share that of their epoch, which a line behind them tells, or a clock of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from monitor.parse.columns import Floats
+from monitor.parse.events.marks import ELAPSED, EPOCH_TIME
+from monitor.parse.rows import EventRow
+from monitor.parse.steps.timing import Reports
+from monitor.parse.table import At, Readings
+
+# So many reports of an epoch tell its steps within a tenth.
+_FEWEST_OF_EPOCH = 5
+# So many times its last digit passes between two looks at a clock that is read within a twentieth.
+_TICKS = 20
+
+
+def time_by_epochs(reports: Reports, events: Sequence[EventRow]) -> dict[str, float]:
+    """Gives reports without a time their epoch's, shared by its steps; by format the median."""
+    table, told = reports.table, _told(events)
+    untold = [at for at in reports.kept if len(at) and np.isnan(reports.time_s[at]).all()] if told else []
+    found: dict[str, list[float]] = {}
+    for (stream, name), parts in _by_stream_and_format(table, untold).items():
+        at = np.concatenate(parts)
+        at = at[np.argsort(table.line[at], kind="stable")]
+        lines, before = table.line[at], (0, 0.0)
+        for line, seconds in told.get(stream, ()):
+            own = at[before[0] : int(np.searchsorted(lines, line))]
+            if (steps := _steps_of_epoch(table, own, before[1])) is not None:
+                reports.time_s[own], reports.kind[own] = seconds / steps, table.code("running-mean")
+                found.setdefault(name, []).append(seconds / steps)
+            before = before[0] + len(own), float(table.step[own[-1]]) if len(own) else before[1]
+    return {name: float(np.median(times)) for name, times in found.items()}
+
+
+def _told(events: Iterable[EventRow]) -> dict[str, list[tuple[int, float]]]:
+    """Of each stream the lines that tell what an epoch took, with its seconds."""
+    took: dict[str, list[tuple[int, float]]] = {}
+    clocks: dict[str, list[tuple[int, float, float]]] = {}
+    for row in events:
+        if row.kind == EPOCH_TIME:
+            took.setdefault(row.stream, []).append((row.line, float(row.text)))
+        elif row.kind == ELAPSED:
+            seconds, tick_s = map(float, row.text.split())
+            clocks.setdefault(row.stream, []).append((row.line, seconds, tick_s))
+    for stream, shown in clocks.items():
+        if stream not in took:
+            passed = laps(np.array([clock_s for _, clock_s, _ in shown]), max(tick_s for _, _, tick_s in shown))
+            took[stream] = [(line, each_s) for (line, _, _), each_s in zip(shown, passed.tolist(), strict=True)]
+    return took
+
+
+def laps(seconds: Floats, tick_s: float) -> Floats:
+    """What passed before each look at a clock of the run that counts in steps of ``tick_s``; the seconds as they are where they
+    do not rise as a clock does.
+
+    A clock that is coarse beside what passes is looked at over several laps.
+    """
+    many = len(seconds)
+    if many < 2 or (np.diff(seconds) < 0).any() or seconds[-1] < seconds[0] * (1 + many) / 2:
+        return seconds
+    over = next((k for k in range(1, many) if np.median(seconds[k:] - seconds[:-k]) >= _TICKS * tick_s), many - 1)
+    last = np.maximum(np.arange(many), over)
+    out: Floats = (seconds[last] - seconds[last - over]) / over
+    return out
+
+
+def _by_stream_and_format(table: Readings, series: Iterable[At]) -> dict[tuple[str, str], list[At]]:
+    found: dict[tuple[str, str], list[At]] = {}
+    for at in series:
+        key = str(table.texts[table.stream[at[0]]]), str(table.texts[table.format[at[0]]])
+        found.setdefault(key, []).append(at)
+    return found
+
+
+def _steps_of_epoch(table: Readings, at: At, done: float) -> float | None:
+    """How many steps an epoch has, of which some are reported, after so many that were ``done`` before; None where too few are
+    for that to be known, or several writers tell them.
+    """
+    steps = table.step[at]
+    totals = np.where(np.isnan(table.total[at]), table.epoch_total[at], table.total[at])
+    if not len(at) or np.isnan(steps).any() or (gaps := np.diff(steps)).min(initial=1) <= 0:
+        return None
+    if (totals == totals[0]).all():
+        left = float(totals[0] - steps[-1])
+        # One report stands at the end.
+        if 0 <= left <= (gaps[-1] if len(at) > 1 else 1) and (len(at) == 1 or steps[0] <= gaps[0]):
+            return float(totals[0])
+        if len(at) > 1 and left > gaps[-1]:
+            return None
+    if len(at) < _FEWEST_OF_EPOCH:
+        return None
+    if steps[0] > done > 0:
+        return float(steps[-1] - done)
+    # The last report may be up to one interval from the end.
+    interval = float(np.median(gaps))
+    return float(steps[-1] + (1 if steps[0] == 0 and interval == 1 else 0 if steps[0] == 1 else interval / 2))
