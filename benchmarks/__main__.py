@@ -5,6 +5,7 @@ It ends with status 1 where a benchmark has a line to pass and does not pass it.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import pkgutil
 import sys
@@ -12,9 +13,14 @@ import sys
 import benchmarks
 
 
-def main(names: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     found = pkgutil.iter_modules(benchmarks.__path__)
     present = sorted(module.name for module in found if module.name != "__main__" and not module.ispkg)
+    parser = argparse.ArgumentParser("python -m benchmarks", description="Prints each benchmark's table.")
+    parser.add_argument("names", metavar="NAME", nargs="*", help=f"one of {', '.join(present)}; all without a name")
+    names = parser.parse_args(arguments).names
+    if unknown := [name for name in names if name not in present]:
+        parser.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(present)}")
     failed: list[str] = []
     for name in names or present:
         module = importlib.import_module(f"benchmarks.{name}")
