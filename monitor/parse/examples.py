@@ -7,11 +7,11 @@ from collections.abc import Mapping
 #: So many lines of each kind of line are kept.
 EACH = 4
 # Kinds beyond these have no example: a log of thousands of different progress bars.
-_MOST_KINDS = 256
+_MOST_KINDS = 1024
 LONGEST_LINE = 400
 
-Kind = tuple[str, str]
-"""Format and, of a progress bar, its description."""
+Kind = tuple[str, ...]
+"""Format and, of a progress bar, its description and its total."""
 Where = tuple[str, int]
 """Stream and number of the line, as in raw rows."""
 

@@ -255,3 +255,19 @@ def test_clocks_of_bars(text: str, seconds: float | None) -> None:
 )
 def test_the_time_a_line_carries(text: str, ms: int | None) -> None:
     assert written_at_ms(text) == ms
+
+
+def test_step_0_told_again_is_another_start_where_no_other_step_is() -> None:
+    starts = [(0, 0), (10, 600), (0, 7_200), (0, 9_000), (10, 9_600), (20, 10_200)]
+    lines = [
+        text
+        for step, s in starts
+        for text in (f"[03.24.26|{10 + s // 3600:02}:{s // 60 % 60:02}:00] Iter {step} Done. | loss: 1.{step}", "saved")
+    ]
+    found = parse(lines).steps
+    assert found["segment"].tolist() == [0, 0, 1, 2, 2, 2]
+    assert found["step_time_s"].dropna().tolist() == pytest.approx([60.0, 60.0, 60.0])
+
+    # Two ranks without a name tell each step twice.
+    found = parse([f"Iter {step} | loss: 1.{step}{rank}" for step in (0, 10, 20) for rank in (0, 1) for _ in "."]).steps
+    assert set(found["segment"]) == {0}

@@ -7,6 +7,7 @@ every page at least one line of each plan is read both ways: where the two diffe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from monitor.model import LogPage
 from monitor.parse.columns import Floats
 from monitor.parse.events.event_rows import SAID_ONCE, EventRows
-from monitor.parse.examples import EACH, Examples, Where
+from monitor.parse.examples import EACH, Examples, Kind, Where
 from monitor.parse.failed import Failures
 from monitor.parse.lines import one_line
 from monitor.parse.lines.envelope import Fragment, fragments, without_wrapping
@@ -46,7 +47,7 @@ _LOOKED_AT, _MOST_HELD = 500, 32
 _FEW = 8
 # In place of the time that a source has of a line.
 _WRITTEN_MS = -1
-_STEP = NUMBERS.index("step")
+_STEP, _TOTAL = NUMBERS.index("step"), NUMBERS.index("total")
 
 
 def read_page(
@@ -294,11 +295,20 @@ class _PageRows:
                 kind = output.texts[1], output.texts[4]
                 if beside and not counts_steps(kind[1]):
                     continue
-                own = every[column[:, _STEP] != 0] if kind[0] in BARS else every
-                for place in np.unique(self.pieces.line[own], return_index=True)[1][:EACH].tolist():
-                    where, part = self._where(int(own[place]))
-                    if self.examples.wants(kind, where, part):
-                        self.examples.offer(kind, where, part, self._fragment(int(own[place])).text)
+                if kind[0] not in BARS:
+                    self._offer(kind, every)
+                    continue
+                drawn = column[:, _STEP] != 0
+                totals, which = np.unique(column[drawn, _TOTAL], return_inverse=True)
+                for turn, total in enumerate(totals.tolist()):
+                    self._offer((*kind, f"{total:g}"), every[drawn][which == turn])
+
+    def _offer(self, kind: Kind, at: Ints) -> None:
+        """Offers lines that a plan read as examples."""
+        for place in np.unique(self.pieces.line[at], return_index=True)[1][:EACH].tolist():
+            where, part = self._where(int(at[place]))
+            if self.examples.wants(kind, where, part):
+                self.examples.offer(kind, where, part, self._fragment(int(at[place])).text)
 
     def _add_events(self, flags: int, plan: ReadingPlan, at: Ints) -> None:
         """Adds the events of lines that a plan read."""
@@ -390,7 +400,9 @@ class _PageRows:
                 for writer, reading in known.steps:
                     steps.append(((*where, *writer), reading))
                     if reading.step or reading.format not in BARS:
-                        kind = reading.format, reading.bar
+                        kind: Kind = reading.format, reading.bar
+                        if reading.format in BARS:
+                            kind = *kind, f"{math.nan if reading.total is None else reading.total:g}"
                         self.examples.offer(kind, (page.stream, where[0]), part, fragment.text)
                 if known.events:
                     self._add_event(fragment, each, part - first, known.events)

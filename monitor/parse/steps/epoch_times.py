@@ -16,6 +16,8 @@ from monitor.parse.table import At, Readings
 _FEWEST_OF_EPOCH = 5
 # So many times its last digit passes between two looks at a clock that is read within a twentieth.
 _TICKS = 20
+# A clock that begins again shows so many laps each time, the first of them at most so many times as long as the others.
+_FEWEST_LAPS, _LONG_LAP = 3, 3.0
 
 
 def time_by_epochs(reports: Reports, events: Sequence[EventRow]) -> dict[str, float]:
@@ -54,13 +56,32 @@ def _told(events: Iterable[EventRow]) -> dict[str, list[tuple[int, float]]]:
 
 
 def laps(seconds: Floats, tick_s: float) -> Floats:
-    """What passed before each look at a clock of the run that counts in steps of ``tick_s``; the seconds as they are where they
-    do not rise as a clock does.
+    """What passed before each look at a clock of the run that counts in steps of ``tick_s``, and begins again where one
+    training follows another; the seconds as they are where they do not rise as a clock does.
 
     A clock that is coarse beside what passes is looked at over several laps.
     """
+    starts = np.flatnonzero(np.diff(seconds) < 0) + 1
+    runs = np.split(seconds, starts)
+    longest = max(runs, key=len)
+    if not all(_rises(run) for run in runs if len(run) > 1 or run is longest):
+        return seconds
+    # What begins again does so seldom, and with a lap like the others.
+    if starts.size and (
+        len(seconds) < _FEWEST_LAPS * len(runs) or max(run[0] for run in runs) > _LONG_LAP * np.median(np.diff(longest))
+    ):
+        return seconds
+    return np.concatenate([_passed(run, tick_s) for run in runs])
+
+
+def _rises(seconds: Floats) -> bool:
+    """Each look adds about as much as the first one showed."""
+    return len(seconds) > 1 and bool(seconds[-1] >= seconds[0] * (1 + len(seconds)) / 2)
+
+
+def _passed(seconds: Floats, tick_s: float) -> Floats:
     many = len(seconds)
-    if many < 2 or (np.diff(seconds) < 0).any() or seconds[-1] < seconds[0] * (1 + many) / 2:
+    if many < 2:
         return seconds
     over = next((k for k in range(1, many) if np.median(seconds[k:] - seconds[:-k]) >= _TICKS * tick_s), many - 1)
     last = np.maximum(np.arange(many), over)

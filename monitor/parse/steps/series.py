@@ -9,8 +9,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from monitor.parse.columns import Floats
+from monitor.parse.rows import BARS
 from monitor.parse.steps.timing import LEFT, written_ms
 from monitor.parse.table import At, Codes, Readings, by_code
 
@@ -27,6 +29,8 @@ _TOLD = ("time_s", "clock_s", "throughput", "loss", "gpu_memory_gib")
 _LOSS = _TOLD.index("loss")
 _BUT_LOSS = [place for place in range(len(_TOLD)) if place != _LOSS]
 _MOSTLY = 0.8
+# A log that tells more of its steps twice does so of step 0, too.
+_SELDOM_AGAIN = 0.1
 # Of fewer reports nothing is said; a counter that falls more often begins again after three reports or less.
 _FEWEST_COUNTS, _MOST_FALLS = 6, 0.3
 # So many reports later such a counter has come to the same numbers; of thousands any numbers are the same again.
@@ -349,11 +353,19 @@ def segments(table: Readings, at: At) -> list[At]:
     known = ~np.isnan(steps)
     newest = np.maximum.accumulate(np.where(known, np.arange(len(at)), -1))
     told = np.where(newest >= 0, steps[newest], -1.0)
-    begun = np.diff(told) < 0
+    begun = (np.diff(told) < 0) | _from_nothing(table, at, told)
     another = np.diff(np.nan_to_num(table.epoch[at], nan=-1.0)) > 0
     if begun.any() and (begun & another).sum() >= _MOSTLY * begun.sum():
         begun |= another
     return np.split(at, np.flatnonzero(begun) + 1)
+
+
+def _from_nothing(table: Readings, at: At, steps: Floats) -> NDArray[np.bool_]:
+    """Where lines tell step 0 again, and hardly any other step: of another start, or another epoch that has no number."""
+    again = (np.diff(steps) == 0) & (np.diff(table.line[at]) > 1)
+    nothing = again & (steps[1:] == 0) & np.isnan(table.epoch[at][1:])
+    often = (again & (steps[1:] > 0)).sum() > _SELDOM_AGAIN * (steps > 0).sum()
+    return np.zeros_like(again) if often or table.texts[table.format[at[0]]] in BARS else nothing
 
 
 def number_on(table: Readings, at: At, segment: Codes) -> None:
