@@ -180,6 +180,21 @@ def test_a_constant_of_one_plan_is_none_of_another() -> None:
     assert difference(paged(lines, [], timed=False))[0] == []
 
 
+def test_lines_that_the_plan_of_their_shape_does_not_fit_have_one_of_their_own() -> None:
+    # Of a time that is rounded to nothing there is none, and a count that is no whole number is no count.
+    lines = [
+        f"Epoch(train) [1][{at}/900]  lr: 1.0e-03  time: 0.{at % 3 * 120:03}  memory: 0  loss: 1.{at:03}".encode()
+        for at in range(101, 401)
+    ]
+    lines += [
+        f"Epoch 0: 40%|##  | {at}/900 [01:12<01:20,  1.4it/s, global_step={at // 2}.{at % 4 * 25:02}]".encode()
+        for at in range(101, 401)
+    ]
+    wrong, raw = difference(paged(lines, range(0, 600, 100), timed=False))
+    assert wrong == []
+    assert raw.known.planned > 540
+
+
 def test_an_event_may_hold_numbers_of_its_line() -> None:
     lines = [
         b"step: %d  loss:  3.4%d  memory: 62.59GiB(87.65%%)  tps: 6,780  mfu: %d.%d%%" % (at, at % 10, 30 + at % 9, at)

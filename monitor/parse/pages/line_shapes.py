@@ -32,6 +32,10 @@ class Shape:
     literals: tuple[int, ...] = ()
     """Runs of digits that belong to the shape: lines with others there have a plan of their own."""
     plans: dict[tuple[int, ...], ReadingPlan] = field(default_factory=dict)
+    is_rest: bool = False
+    """These are lines that a plan of a shape does not fit."""
+    rests: dict[tuple[tuple[int, ...], bool], Shape] = field(default_factory=dict)
+    """Such lines, by the numbers that the plan is kept by, and whether it was wrong about them or could not tell."""
 
 
 class LineShapes:

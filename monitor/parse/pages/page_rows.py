@@ -3,6 +3,8 @@
 Lines whose shape can hold no gate are nobody's and are passed over. Of any other shape the readers are asked about some tens
 of lines one by one; from then on a plan (``monitor.parse.pages.plans``) turns all its lines on a page into columns at once. On
 every page at least one line of each plan is read both ways: where the two differ, the shape is read line by line for good.
+Lines that the plan of their shape does not fit, of a time that is rounded to nothing say, have a plan of their own if they
+are many.
 """
 
 from __future__ import annotations
@@ -43,6 +45,8 @@ SEEN = 48
 _FEWEST = 4
 # So many of them tell whether the plan is of use; so many lines of a page are read in both ways at most.
 _LOOKED_AT, _MOST_HELD = 500, 32
+# Of lines that the plan of most of their shape does not fit one of so many.
+_EACH_OF_REST = 8
 # So many values of a number may be part of what a line is: of a GPU, of a phase.
 _FEW = 8
 # In place of the time that a source has of a line.
@@ -130,24 +134,26 @@ class _PageRows:
             untimed = self._untimed[self.pieces.line[at]]
             self.alone.append(at[untimed])
             at = at[~untimed]
+        planned = self._learning(shape, flags, at)
+        self.planned += planned
+        own = [own for _, _, own, _ in planned]
+        if sum(map(len, own)) < len(at):
+            self.alone.append(np.setdiff1d(at, np.concatenate(own), assume_unique=True) if own else at)
+
+    def _learning(self, shape: Shape, flags: int, at: Ints) -> list[_Planned]:
+        """What plans make of pieces of one shape, once there were enough of them to learn one."""
         shape.seen += len(at)
         if shape.alone or shape.seen < SEEN or not len(at):
-            self.alone.append(at)
-            return
+            return []
         try:
             planned = list(self._planned(shape, flags, at))
         except Exception as error:  # line by line the one that it fails on is found
             self.failures.add(plans.learn, error, lines=0)
             shape.alone, planned = True, []
-        self.planned += planned
-        count = sum(len(own) for _, _, own, _ in planned)
-        shape.planned += count
-        if count < len(at):
-            self.alone.append(
-                np.setdiff1d(at, np.concatenate([at[:0], *(own for _, _, own, _ in planned)]), assume_unique=True)
-            )
+        shape.planned += sum(len(own) for _, _, own, _ in planned)
         if not shape.plans or (shape.seen > _LOOKED_AT and shape.planned < shape.seen / 4):
             shape.alone = True
+        return planned
 
     def _planned(self, shape: Shape, flags: int, at: Ints) -> Iterator[_Planned]:
         """What plans make of pieces of one shape, as far as there are plans that are good for them."""
@@ -164,7 +170,12 @@ class _PageRows:
                 if found is not None:
                     shape.plans[literals] = found
             if found is not None:
-                yield from self._by_plan(found, flags, own, shape)
+                planned, *rests = self._by_plan(found, flags, own, shape)
+                yield from planned
+                for is_wrong, rest in enumerate(() if shape.is_rest else rests):
+                    if len(rest):
+                        other = shape.rests.setdefault((literals, bool(is_wrong)), Shape(is_rest=True))
+                        yield from self._learning(other, flags, rest)
 
     def _learned(self, flags: int, at: Ints) -> tuple[int, ReadingPlan | None]:
         """The piece that a plan was made from, and the plan."""
@@ -229,8 +240,8 @@ class _PageRows:
         order = np.argsort(group, kind="stable")
         yield from np.split(at[order], np.flatnonzero(np.diff(group[order])) + 1)
 
-    def _by_plan(self, plan: ReadingPlan, flags: int, at: Ints, shape: Shape) -> Iterator[_Planned]:
-        """What a plan makes of those pieces that it is good for."""
+    def _by_plan(self, plan: ReadingPlan, flags: int, at: Ints, shape: Shape) -> tuple[list[_Planned], Ints, Ints]:
+        """What a plan makes of those pieces that it is good for; those of which it cannot tell, and of which it was wrong."""
         runs = self._first[at] + np.arange(plan.verified.runs)[:, None]
         columns, sure = plan.columns(self._runs, runs)
         printed = self._runs.widths[runs].sum(axis=0) if flags & HEX == 0 else 0
@@ -252,13 +263,15 @@ class _PageRows:
             good[unseen[fine]] = agrees
             unseen = unseen[~fine]
         own = np.flatnonzero(good)
-        # One line of each page is read in both ways.
-        at_random = int(own[self.page.first_line % len(own)]) if len(own) else 0
-        if len(own) and not held and not self._agrees(plan, flags, at, columns, at_random):
-            shape.alone = True
-            return
-        if len(own):
-            yield flags, plan, at[own], [column[own] for column in columns]
+        if not held or shape.is_rest:
+            # One line of each page is read in both ways, more of what is no line as most of its shape are.
+            each = _EACH_OF_REST if shape.is_rest else max(1, len(own))
+            some = own[self.page.first_line % each :: each]
+            if not all(self._agrees(plan, flags, at, columns, place) for place in some.tolist()):
+                shape.alone = True
+                return [], at[:0], at[:0]
+        planned = [(flags, plan, at[own], [column[own] for column in columns])] if len(own) else []
+        return planned, at[~sure], at[sure & plan.verified.lacks(lines)]
 
     def _agrees(self, plan: ReadingPlan, flags: int, at: Ints, columns: list[Floats], place: int) -> bool:
         """The plan says of a piece what readers say."""
