@@ -515,3 +515,19 @@ def test_the_last_redraw_of_each_epoch_counts_also_where_the_newest_epoch_was_cu
         steps = parse([*lines, *cut]).steps
         assert list(steps["step"]) == [90] * 12 + [31] * len(cut)
         assert steps["step_time_s"].median() == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("end", "time_s"),
+    [
+        *[(end, 2.48) for end in ("2.48s", "2.48s/", "2.48s/i", "2.48s/it", "2.48s/it]")],
+        *[(end, 0.4) for end in ("2.50i", "2.50it", "2.50it/", "2.50it/s", "2.50it/s]")],
+        *[(end, None) for end in ("", "2", "2.", "2.48", "213")],
+    ],
+)
+def test_a_bar_that_a_narrow_screen_cut_off_is_one(end: str, time_s: float | None) -> None:
+    bars = [f"\rIteration:  {2 * at}%|▍ | {at}/50 [00:{at:02}<00:{50 - at:02},  {end}\x1b[A" for at in range(1, 50)]
+    found = parse(bars).steps
+    assert found["step"].tolist() == list(range(1, 50))
+    assert found["step_time_s"].dropna().tolist() == pytest.approx([time_s] * 49 if time_s else [])
+    assert parse([bar.replace("Iteration", "Downloading") for bar in bars]).steps.empty

@@ -421,3 +421,15 @@ def test_of_several_figures_without_a_word_none_is_called_the_loss() -> None:
 
 def test_numbers_without_a_word_and_without_a_time_are_not_learned() -> None:
     assert not len(parse(["Start training", *(f"{step} {3.0 / (1 + step):.4f}" for step in range(60))]).steps)
+
+
+def test_of_a_line_for_each_part_of_the_loss_the_first_is_the_report() -> None:
+    lines = [
+        f"   1  {at:3} /  320 {name} = 0.{place}{at:03} time = 2026-06-04 16:{24 + at // 20:02}:41.87{place}269"
+        for at in range(0, 300, 20)
+        for place, name in enumerate(("whole_loss", "L1_loss", "SSIM_loss"), start=1)
+    ]
+    found = parse(lines)
+    assert found.learned == ("N <step> / N whole_loss = <loss> time = <time>",)
+    assert found.steps["loss"].tolist() == pytest.approx([0.1 + at / 10_000 for at in range(0, 300, 20)])
+    assert found.steps["step_time_s"].dropna().tolist() == pytest.approx([3.0] * 14)

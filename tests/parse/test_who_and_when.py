@@ -271,3 +271,13 @@ def test_step_0_told_again_is_another_start_where_no_other_step_is() -> None:
     # Two ranks without a name tell each step twice.
     found = parse([f"Iter {step} | loss: 1.{step}{rank}" for step in (0, 10, 20) for rank in (0, 1) for _ in "."]).steps
     assert set(found["segment"]) == {0}
+
+
+def test_the_one_step_that_all_reports_tell_is_told_by_another_training_each_time() -> None:
+    lines = [
+        text
+        for epoch in range(2)
+        for client in range(3)
+        for text in (f"client {client}", f"Epoch {epoch}, step 4148, avg loss 0.0{client}{epoch}284")
+    ]
+    assert parse(lines).steps["segment"].tolist() == [0, 1, 2, 3, 4, 5]

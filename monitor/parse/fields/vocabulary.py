@@ -209,5 +209,5 @@ JOINED = _pairs(
     "|avgloss=avg loss|lmloss=lm loss|valloss=val loss|evalloss=eval loss|testloss=test loss"
     "|walltime=wall time|timelapsed=time elapsed|elap=elapsed|elasped=elapsed|ellapsed=elapsed"
     "|ud=update duration|ploss=policy loss|timestepsofar=timesteps so far|numupdates=num updates|nupdates=num updates"
-    "|maxmem=max mem|gpumem=gpu mem|bch=batch|zeit=time|tiempo=time|tempo=time"
+    "|maxmem=max mem|gpumem=gpu mem|bch=batch|bacth=batch|zeit=time|tiempo=time|tempo=time"
 )

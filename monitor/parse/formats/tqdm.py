@@ -19,7 +19,7 @@ from monitor.parse.rows import NO_STEP, Meaning, Reading
 
 FORMATS = ("tqdm", "hf-trainer")
 GATES = (
-    *("it/s", "s/it", "it [", "'loss':", "train_step_timing in s="),
+    *("%|", "it/s", "s/it", "it [", "'loss':", "train_step_timing in s="),
     *("iter/s", "ba/s", "s/ba", "batch/s", "batches/s", "step/s", "s/step", "steps/s", "update/s", "img/s", "s/img"),
 )
 
@@ -42,6 +42,11 @@ _SECONDS_OR_PACE = (
 )
 #: As Logs Insights is asked for them, which needs no clock.
 LINES = (Line("tqdm", _BAR_HEAD + _SECONDS_OR_PACE, meaning="smoothed", one_total=True),)
+# A narrow screen cuts a bar off: of its rate what is left of the unit tells which it is, if a letter is there.
+_CUT = re.compile(
+    _BAR_HEAD
+    + r"(?P<rate>[\d.]{0,20})\s{0,2}(?:(?P<each>s)(?:/[a-z]{0,6})?|(?P<many>(?:i|b|u)[a-z]{0,6})/?)?(?P<rest>)\s*$"
+)
 # NeMo's newer bars tell the time of the step in place of a rate.
 _TIMED = re.compile(
     _BAR_HEAD + r"(?P<rate>)(?P<each>)(?P<many>)(?P<rest>[^\]]{0,1000}?\btrain_step_timing in s=[^\]]{0,1000})\]"
@@ -100,6 +105,8 @@ def read(text: str) -> Iterator[Reading]:
     found = _bars(_BAR, text) if "%" in text else []
     if not found and "train_step_timing" in text:
         found = _bars(_TIMED, text)
+    if not found and "%|" in text:
+        found = _bars(_CUT, text)
     yield from found
     if "it [" in text or (not found and "[" in text):
         yield from _bars(_NO_TOTAL, text)
@@ -139,6 +146,8 @@ def _loss(rest: str) -> re.Match[str] | None:
 def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Reading:
     rate, rest = number(match["rate"]), match["rest"]
     per_second = match["many"] is not None
+    if match["each"] is match["many"] is None:
+        rate = None
     steps, clock = count(match["step"]), clock_s(match["hms"])
     time_s = duration_s(1.0 / rate if per_second else rate) if rate else None
     unit = "it/s" if per_second and rate is not None else ""

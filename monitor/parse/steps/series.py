@@ -353,19 +353,26 @@ def segments(table: Readings, at: At) -> list[At]:
     known = ~np.isnan(steps)
     newest = np.maximum.accumulate(np.where(known, np.arange(len(at)), -1))
     told = np.where(newest >= 0, steps[newest], -1.0)
-    begun = (np.diff(told) < 0) | _from_nothing(table, at, told)
+    begun = (np.diff(told) < 0) | _told_again(table, at, told)
     another = np.diff(np.nan_to_num(table.epoch[at], nan=-1.0)) > 0
     if begun.any() and (begun & another).sum() >= _MOSTLY * begun.sum():
         begun |= another
     return np.split(at, np.flatnonzero(begun) + 1)
 
 
-def _from_nothing(table: Readings, at: At, steps: Floats) -> NDArray[np.bool_]:
-    """Where lines tell step 0 again, and hardly any other step: of another start, or another epoch that has no number."""
+def _told_again(table: Readings, at: At, steps: Floats) -> NDArray[np.bool_]:
+    """Where lines tell a step again, and that is another start, or another epoch that has no number: step 0, where hardly any
+    other is told twice, or the one step that all of them tell.
+    """
     again = (np.diff(steps) == 0) & (np.diff(table.line[at]) > 1)
-    nothing = again & (steps[1:] == 0) & np.isnan(table.epoch[at][1:])
+    if table.texts[table.format[at[0]]] in BARS or not again.any():
+        return np.zeros_like(again)
+    if again.all() and steps[0] > 0:
+        # Each epoch may end there; several that have the same number are of several trainings.
+        epochs = np.diff(table.epoch[at])
+        return again if not np.isnan(epochs).any() and (epochs == 0).any() else np.zeros_like(again)
     often = (again & (steps[1:] > 0)).sum() > _SELDOM_AGAIN * (steps > 0).sum()
-    return np.zeros_like(again) if often or table.texts[table.format[at[0]]] in BARS else nothing
+    return np.zeros_like(again) if often else again & (steps[1:] == 0) & np.isnan(table.epoch[at][1:])
 
 
 def number_on(table: Readings, at: At, segment: Codes) -> None:

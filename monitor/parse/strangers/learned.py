@@ -129,9 +129,14 @@ def learn(strangers: Strangers, trains: bool = False) -> Learned | None:
     ]
     epochs = _epochs(all_found)
     for members in _families(all_found):
-        if members[0].found.shape not in taken and (one := _judged(_series(members, writers), epochs)) is not None:
-            candidates.append(one)
-            taken.add(members[0].found.shape)
+        # Where each count has a line for each part of its loss, the first of them is the report.
+        for some in (members, [_first(members)]) if len(members) > 1 else (members,):
+            if some[0].found.shape in taken:
+                break
+            if (one := _judged(_series(some, writers), epochs)) is not None:
+                candidates.append(one)
+                taken.update(member.found.shape for member in members[:1] + some[:1])
+                break
     # Lines of an epoch each report no step.
     of_steps = [one for one in candidates if one.series.counter.order != w.EPOCH]
     if not of_steps:
@@ -255,6 +260,11 @@ def _families(all_found: Sequence[Found]) -> list[list[Member]]:
         if sum(len(member.found.line) for member in members) >= _FEWEST
     ]
     return [members for _, members in sorted(enough, key=lambda one: (one[0], one[1][0].found.shape))]
+
+
+def _first(members: Sequence[Member]) -> Member:
+    """The one whose lines begin first."""
+    return min(members, key=lambda member: int(member.found.line.min()))
 
 
 def _name(shape: Shape, place: int) -> str:
