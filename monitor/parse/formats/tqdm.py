@@ -45,7 +45,7 @@ LINES = (Line("tqdm", _BAR_HEAD + _SECONDS_OR_PACE, meaning="smoothed", one_tota
 # A narrow screen cuts a bar off: of its rate what is left of the unit tells which it is, if a letter is there.
 _CUT = re.compile(
     _BAR_HEAD
-    + r"(?P<rate>[\d.]{0,20})\s{0,2}(?:(?P<each>s)(?:/[a-z]{0,6})?|(?P<many>(?:i|b|u)[a-z]{0,6})/?)?(?P<rest>)\s*$"
+    + r"(?P<rate>[\d.]{0,20})\s{0,2}(?:(?P<each>s)(?:/[a-z]{0,6})?|(?P<many>(?:i|b|u)[a-z]{0,6})(?:/s?)?)?(?P<rest>)\s*$"
 )
 # NeMo's newer bars tell the time of the step in place of a rate.
 _TIMED = re.compile(
