@@ -79,7 +79,9 @@ def step_readings(steps: pd.DataFrame, parsed: Parsed, examples: Examples) -> tu
 def _reading(
     name: str, reports: int, steps: pd.DataFrame, timing: Timing | None, lines: tuple[ReadLine, ...]
 ) -> StepReading:
-    kind = str(steps.loc[steps["format"] == name, "kind"].value_counts().index[0])
+    own = steps[steps["format"] == name]
+    timed = own[own["step_time_s"].notna()]
+    kind = str((timed if len(timed) else own)["kind"].value_counts().index[0])
     if timing is None:
         return StepReading(name, reports, kind, lines=lines)
     told = timing.verdict

@@ -171,3 +171,14 @@ def test_of_more_learned_lines_than_are_kept_those_that_are_kept_are_shown() -> 
     assert 4 < len(kept) < 150
     assert found.texts
     assert {line for line, _, _ in found.texts} <= set(kept)
+
+
+def test_how_times_were_come_by_is_told_of_the_reports_that_have_one(tmp_path: Path) -> None:
+    starts = [(0, 0), (100, 20), (0, 60), (0, 90), (0, 120)]
+    lines = [
+        text
+        for step, minute in starts
+        for text in (f"[03.24.26|{10 + minute // 60}:{minute % 60:02}:00] Iter {step} Done. | loss: 1.{step}", "saved")
+    ]
+    (reading,) = report_of(lines, tmp_path).run.logs.readings
+    assert (reading.kind, reading.reports) == ("line-clock", 5)

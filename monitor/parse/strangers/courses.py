@@ -73,15 +73,15 @@ def course_of(counts: Floats, epochs: Floats) -> Course | None:
     )
 
 
-def is_regular(course: Course, order: int) -> bool:
-    """Whether a counter of this order (``stranger_words``) runs as one does."""
+def is_regular(course: Course, order: int, of_total: bool = False) -> bool:
+    """Whether a counter of this order (``strangers.words``) runs as one does; ``of_total`` one that its line says the end of."""
     # Lines of an epoch each are told of its batches; processes without a label print the same each.
     if course.lines > (_MOST_AGAIN if order <= w.SAMPLES else _MOST_AGAIN_UNNAMED) * course.distinct:
         return False
     often = order == w.STEP and course.distinct >= FEWEST_UNWATCHED
     if often and not course.falls and course.most <= _MOST_GROWTH * course.growth:
         return True  # of some steps only something is told
-    most_falls = (_FALLS if order != w.UNNAMED else _FALLS_UNNAMED) * course.distinct
+    most_falls = (_FALLS if of_total or order != w.UNNAMED else _FALLS_UNNAMED) * course.distinct
     return course.falls <= most_falls and course.mostly >= _MOSTLY and course.nearly >= NEARLY_ALWAYS
 
 

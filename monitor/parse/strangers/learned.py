@@ -310,12 +310,18 @@ def _judged(series: _Series, epochs: int) -> _Candidate | None:
     if judged is None:
         return None
     others = (course_of(series.count[own], series.epoch[own]) for own in by_writer if len(own) >= _FEWEST)
-    return judged if all(other is not None and is_regular(other, series.counter.order) for other in others) else None
+    return (
+        judged
+        if all(
+            other is not None and is_regular(other, series.counter.order, series.counter.total >= 0) for other in others
+        )
+        else None
+    )
 
 
 def _tier(series: _Series, at: At, epochs: int) -> _Candidate | None:
     course, counter, plan = course_of(series.count[at], series.epoch[at]), series.counter, series.plan
-    if course is None or course.distinct < _FEWEST or not is_regular(course, counter.order):
+    if course is None or course.distinct < _FEWEST or not is_regular(course, counter.order, counter.total >= 0):
         return None
     if "episode" in counter.name and course.lines > _SEVERAL * course.distinct:
         return None  # several lines tell of each
