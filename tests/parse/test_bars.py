@@ -531,3 +531,26 @@ def test_a_bar_that_a_narrow_screen_cut_off_is_one(end: str, time_s: float | Non
     assert found["step"].tolist() == list(range(1, 50))
     assert found["step_time_s"].dropna().tolist() == pytest.approx([time_s] * 49 if time_s else [])
     assert parse([bar.replace("Iteration", "Downloading") for bar in bars]).steps.empty
+
+
+def _nameless(total: int) -> str:
+    """Two in a second."""
+    return "\r".join(
+        f"{100 * at // total}%|## | {at}/{total} [00:{at // 2:02}<00:09, 2.00it/s]" for at in range(1, total + 1)
+    )
+
+
+def test_bars_of_many_lengths_in_a_log_without_a_word_of_training_are_none() -> None:
+    videos = [line for total in (49, 46, 41, 50, 49) for line in (f"sent_{total}.mp4", _nameless(total), "saved")]
+    assert parse(videos).steps.empty
+    assert len(parse(["training on 2 GPUs", *videos]).steps)
+    assert len(parse([_nameless(49), "saved"] * 3).steps) == 3 * 49
+
+
+def test_a_bar_without_a_total_that_says_so_is_the_training_beside_one_that_says_nothing() -> None:
+    lines = []
+    for epoch in range(3):
+        lines += [f"Epoch {epoch}: {at}it [00:{at:02},  1.00s/it]" for at in range(1, 31)] + [_nameless(40)]
+    found = parse(lines).steps
+    assert found["step"].tolist() == list(range(1, 31)) * 3
+    assert set(found["step_time_s"]) == {1.0}

@@ -433,3 +433,14 @@ def test_of_a_line_for_each_part_of_the_loss_the_first_is_the_report() -> None:
     assert found.learned == ("N <step> / N whole_loss = <loss> time = <time>",)
     assert found.steps["loss"].tolist() == pytest.approx([0.1 + at / 10_000 for at in range(0, 300, 20)])
     assert found.steps["step_time_s"].dropna().tolist() == pytest.approx([3.0] * 14)
+
+
+def test_trained_images_count_samples() -> None:
+    lines = [
+        f"trained  {10_000 + 5 * at}  images   Batch training took 5.{at + 100}s   training loss: 3.{110_747 + at}"
+        for at in range(0, 3000, 100)
+    ]
+    found = parse(lines)
+    assert set(found.steps["format"]) == {"learned-samples"}
+    assert found.steps["step"].tolist() == list(range(10_000, 25_000, 500))
+    assert found.steps["loss"].notna().all()

@@ -33,7 +33,9 @@ _SETTINGS = (
 _OVER = r"(?: is| has| was)? (?:finished|complete|completed|done|ended|took|over)\b(?! at time\b)"
 _SUMMARY = (
     r"s/epoch|train_runtime|(?<![^\W_])summary\b|\bepoch[ _](?:end|complete|summary)|\bbenchmark"
-    rf"|\b(?:training|train|run|epoch(?: [\d\x00]+)?){_OVER}|\bfinished (?:training(?! step)|epoch)"
+    # "Batch training took 5.6s" is of one.
+    rf"|(?<!(?i:batch) )(?<!(?i:step) )\b(?:training|train|run|epoch(?: [\d\x00]+)?){_OVER}"
+    r"|\bfinished (?:training(?! step)|epoch)"
     r"|\bend of (?:training|epoch)|^\s*(?:total|overall|final)\b|\boverall (?:training )?(?:speed|time|throughput|average)"
     r"|\bsteps[:=]? ?\x00 in \x00"  # "steps 500 in 41.2s": all of them
 )

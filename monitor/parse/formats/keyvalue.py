@@ -106,6 +106,10 @@ _STEPS_AT_LEAST = 1000
 _FOLDS = 20
 
 
+# "at step (100/3000): 2.1"
+_IN_PARENTHESES = re.compile(r"(?i)\b(step|iter|iteration|batch) \((\d{1,12}(?:/| of )\d{1,12})\)(?=\s?:)")
+
+
 def read(text: str) -> Iterator[Reading]:
     """The reports in ``text``, in order: one, or one a record where records of several ranks are glued together."""
     pieces, found = forms(text)
@@ -134,6 +138,8 @@ def _pieces(text: str) -> list[str]:
         text = f"{text[: nth.start()]}epoch {nth['epoch']} {text[nth.end() :]}"
     if "/" in text and (glued := _GLUED.search(text)) is not None:
         text = f"{text[: glued.end()]} {text[glued.end() :]}"
+    if ") :" in text or "):" in text:
+        text = _IN_PARENTHESES.sub(r"\1 \2", text)
     if "Progress: " in text:
         text = _PROGRESS.sub("step", text, count=1)
     if "min" in text and (fields := _IN_FIELDS.search(text)) is not None:
@@ -210,8 +216,8 @@ def _key(place: int, gaps: Sequence[TextBetween]) -> Key | None:
     if key is None and before.name[-1:] == ")" and after.text.strip() == "(":
         key = key_of(before.name.partition("(")[0])  # "time (data): 0.61 (0.02)"
     if key is None and not before.name:
-        if before.separates and place and gaps[place - 1].ahead:
-            key = gaps[place - 1].ahead
+        if before.separates and place and gaps[_before(place, gaps)].ahead:
+            key = gaps[_before(place, gaps)].ahead
         elif after.trailing is not None:
             return after.trailing
         elif unit is not None and unit.what == "duration" and not _is_mean_of_part(place, gaps):
@@ -245,7 +251,12 @@ def _is_mean_of_part(place: int, gaps: Sequence[TextBetween]) -> bool:
 
 def _name(place: int, gaps: Sequence[TextBetween]) -> str:
     """The name of the number at ``place``; of "loss at step 7: 2.1" what stands before the step."""
-    return gaps[place].name or (gaps[place - 1].name if place and gaps[place].separates else "")
+    return gaps[place].name or (gaps[_before(place, gaps)].name if place and gaps[place].separates else "")
+
+
+def _before(place: int, gaps: Sequence[TextBetween]) -> int:
+    """The text in front of the number before, or of the count whose total that is: "loss at step 7/500: 2.1"."""
+    return place - 2 if place > 1 and _OF_ALL.fullmatch(gaps[place - 1].text) else place - 1
 
 
 def _unit(place: int, gaps: Sequence[TextBetween]) -> Key | None:

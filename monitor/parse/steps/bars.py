@@ -62,6 +62,8 @@ class Bar(NamedTuple):
     """It says so itself: by a loss, a word or its total. Else it is only not known to be another."""
     again: bool = False
     """It ran more than once, as epochs do."""
+    others: int = 0
+    """So many bars of the same description and another length might be the training's as well."""
 
     def like(self, other: Bar) -> bool:
         """True for the same bar of another writer."""
@@ -87,10 +89,9 @@ def training_bar(table: Readings, at: At, planned_steps: int | None, losses: At,
     # Without a total it is a training bar only past the end of one that had a total: the rest are downloads and such.
     if not has_total.any():
         # Loops over a stream of unknown length have bars without a total only.
-        labels = np.unique(table.bar[at])
-        trains = labels[[bool(_TRAINS.search(table.texts[label])) for label in labels]]
-        found = at[~np.isnan(table.loss[at]) | np.isin(table.bar[at], trains)]
+        found = _endless(table, at)
         return Bar(found, sure=True) if len(found) else _NONE
+    endless = at[~has_total & ~np.isin(table.bar[at], table.bar[at][has_total])]
     at = at[has_total | np.isin(table.bar[at], table.bar[at][has_total])]
     totals = np.nan_to_num(table.total[at], nan=_NO_TOTAL)
     names = _named_late(table.bar[at], totals, np.nan_to_num(table.step[at]), table.code(""))
@@ -99,6 +100,8 @@ def training_bar(table: Readings, at: At, planned_steps: int | None, losses: At,
     shown = at[~past_total]
     bars = runs_of(table, shown, which, len(keys))
     sure = [_says_so(table, name, bar) for (name, _), bar in zip(keys, bars, strict=True)]
+    if not any(sure) and len(found := _endless(table, endless)):
+        return Bar(found, sure=True)
     behind = np.searchsorted(shown, losses)
     behind = behind[(behind > 0) & (behind < len(shown))]
     told = np.bincount(which[behind][which[behind] == which[behind - 1]], minlength=len(keys)) > 0
@@ -113,7 +116,16 @@ def training_bar(table: Readings, at: At, planned_steps: int | None, losses: At,
     if len(own):
         own = np.sort(np.append(own, at[past_total & (names == name)]))
     says = sure[chosen] or planned_steps == total or len(losses) > 0
-    return Bar(own, str(table.texts[name]), total, says, len(bars[chosen].first) > 1)
+    others = sum(own_name == name and able for (own_name, _), able in zip(keys, may, strict=True)) - 1
+    return Bar(own, str(table.texts[name]), total, says, len(bars[chosen].first) > 1, others)
+
+
+def _endless(table: Readings, at: At) -> At:
+    """Of bars without a total those that say that they train."""
+    labels = np.unique(table.bar[at])
+    trains = labels[[bool(_TRAINS.search(table.texts[label])) for label in labels]]
+    found: At = at[~np.isnan(table.loss[at]) | np.isin(table.bar[at], trains)]
+    return found
 
 
 def _one_after_the_other(

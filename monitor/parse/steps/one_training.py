@@ -30,6 +30,8 @@ _NOTHING = np.empty(0, np.intp)
 # A text that tells the time of one step in twenty is worth more than a bar's smoothed one for each.
 _ENOUGH = 20
 _FEWEST_EPOCHS = 4
+# Training, validation and test have three; pictures of videos have as many as there are videos.
+_MANY_LENGTHS = 3
 _OF_BATCHES = re.compile(r"(?i)batch|\brank|\bgpu|\bcuda|\bnode|\bfold|[:=] ?-?N\b")
 Relation = Literal["same", "epochs", "over", "other"]
 
@@ -271,5 +273,5 @@ def _relation(table: Readings, bar: At, text: At) -> Relation:
 
 
 def _may_be_anything(bar: Bar) -> bool:
-    """One run without a word of batches or their writer in front of it: anything may be drawn so."""
-    return not bar.again and _OF_BATCHES.search(bar.description) is None
+    """One run, or several of many lengths, without a word of batches or their writer in front: anything may be drawn so."""
+    return (not bar.again or bar.others >= _MANY_LENGTHS) and _OF_BATCHES.search(bar.description) is None

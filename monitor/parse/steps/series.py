@@ -29,6 +29,8 @@ _TOLD = ("time_s", "clock_s", "throughput", "loss", "gpu_memory_gib")
 _LOSS = _TOLD.index("loss")
 _BUT_LOSS = [place for place in range(len(_TOLD)) if place != _LOSS]
 _MOSTLY = 0.8
+# So many reports of one step alone are of as many epochs.
+_FEWEST_ENDS = 3
 # A log that tells more of its steps twice does so of step 0, too.
 _SELDOM_AGAIN = 0.1
 # Of fewer reports nothing is said; a counter that falls more often begins again after three reports or less.
@@ -368,9 +370,10 @@ def _told_again(table: Readings, at: At, steps: Floats) -> NDArray[np.bool_]:
     if table.texts[table.format[at[0]]] in BARS or not again.any():
         return np.zeros_like(again)
     if again.all() and steps[0] > 0:
-        # Each epoch may end there; several that have the same number are of several trainings.
+        # Where epochs have numbers each may end there; several of one number are of several trainings.
         epochs = np.diff(table.epoch[at])
-        return again if not np.isnan(epochs).any() and (epochs == 0).any() else np.zeros_like(again)
+        anew = (epochs == 0).any() if not np.isnan(epochs).any() else np.isnan(epochs).all() and len(at) >= _FEWEST_ENDS
+        return again if anew else np.zeros_like(again)
     often = (again & (steps[1:] > 0)).sum() > _SELDOM_AGAIN * (steps > 0).sum()
     return np.zeros_like(again) if often else again & (steps[1:] == 0) & np.isnan(table.epoch[at][1:])
 

@@ -86,6 +86,8 @@ def plan_of(shape: Shape) -> Roles | None:
         if place and before.text.strip() in _TOTAL:
             continue
         name = w.words(before.name) or _behind(after)
+        if name == ["trained"] and w.counter(w.words(after.text)[:1]) is not None:
+            name = w.words(after.text)[:1]  # "trained 10500 images"
         if len(name) == 1:
             lone.setdefault(name[0], place)
         key = _key(before, after)
