@@ -554,3 +554,23 @@ def test_a_bar_without_a_total_that_says_so_is_the_training_beside_one_that_says
     found = parse(lines).steps
     assert found["step"].tolist() == list(range(1, 31)) * 3
     assert set(found["step_time_s"]) == {1.0}
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "Train Epoch: 1 [{at}/500 ({at}%)]\tLoss: 2.3{at}: ",
+        "Train Epoch: 1 [{at}/500 ({at}%)] Loss: 2.3{at}: : {at}it [00:04,  9.20it/s]",
+        "[1, {at}] loss: 2.3{at}: ",
+        "epoch 1 iter {at}: train loss 2.3{at}. lr 6.0e-04: ",
+        "Epoch [1/10] Step [{at}/500] Loss: 2.3{at}: ",
+        "[1/10][{at}/500] Loss_D: 0.{at} Loss_G: 1.2: ",
+    ],
+)
+def test_a_report_that_is_the_description_of_a_bar_has_its_times(description: str) -> None:
+    told = [description.format(at=at) for at in range(10, 400, 10)]
+    bars = [f"  {at // 5}%|█ | {at}/500 [00:{at // 10:02}<00:40,  9.20it/s]" for at in range(10, 400, 10)]
+    lines = [f"\r{text}" if text.endswith("it/s]") else f"\r{text}{bar}" for text, bar in zip(told, bars, strict=True)]
+    found = parse(lines).steps
+    assert found["step"].tolist() == list(range(10, 400, 10))
+    assert found["step_time_s"].tolist() == pytest.approx([1 / 9.2] * 39)
