@@ -3,8 +3,7 @@
 Lines whose shape can hold no gate are nobody's and are passed over. Of any other shape the readers are asked about some tens
 of lines one by one; from then on a plan (``monitor.parse.pages.plans``) turns all its lines on a page into columns at once. On
 every page at least one line of each plan is read both ways: where the two differ, the shape is read line by line for good.
-Lines that the plan of their shape does not fit, of a time that is rounded to nothing say, have a plan of their own if they
-are many.
+Lines that the plan of their shape does not fit (a time rounded to nothing, say) have a plan of their own if they are many.
 """
 
 from __future__ import annotations
