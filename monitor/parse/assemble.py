@@ -115,7 +115,6 @@ def assemble(
     if begun := evaluated.begun(reports.table, _all_kept(reports), event_rows):
         event_rows = sorted([*event_rows, *begun], key=_in_streams)
     timings = reports.settle(Evaluated(event_rows))
-    in_rows = _first_rows(reports, event_rows) if len(in_tables) else {}
     if identity.mean_step_s is not None and _time_by_run(reports, identity.mean_step_s):
         timings = tuple(
             replace(each, printed_s=identity.mean_step_s) if each.format in _OF_TRAINERS else each for each in timings
@@ -124,6 +123,7 @@ def assemble(
         timings = tuple(replace(each, printed_s=timed.get(each.format, each.printed_s)) for each in timings)
     table, size = reports.table, len(reports.table)
     at = _all_kept(reports)
+    in_rows = _first_rows(table, at, event_rows) if len(in_tables) else {}
     number_on(table, at, reports.segment)
     shown = [row for row in event_rows if row.kind not in _OURS]
     if not reports.kept:
@@ -148,9 +148,8 @@ def _all_kept(reports: Reports) -> At:
     return np.sort(np.concatenate(reports.kept)) if reports.kept else _NOWHERE
 
 
-def _first_rows(reports: Reports, events: Iterable[EventRow]) -> Mapping[Where, str]:
+def _first_rows(table: Readings, at: At, events: Iterable[EventRow]) -> Mapping[Where, str]:
     """The texts of the first rows of tables that are reports."""
-    table, at = reports.table, _all_kept(reports)
     at = at[np.isin(table.format[at], [table.code(name) for name in (delimited.FORMAT, delimited.COMMAS)])][:EACH]
     places = set(zip(table.texts[table.stream[at]].tolist(), table.line[at].tolist(), strict=True))
     return {

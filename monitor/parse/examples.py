@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 #: So many lines of each kind of line are kept.
 EACH = 4
 # Kinds beyond these have no example: a log of thousands of different progress bars.
 _MOST_KINDS = 1024
 LONGEST_LINE = 400
+_Line = TypeVar("_Line")
 
 Kind = tuple[str, ...]
 """Format and, of a progress bar, its description and its total."""
 Where = tuple[str, int]
 """Stream and number of the line, as in raw rows."""
+_Place = TypeVar("_Place", Where, tuple[int, int, int])
+
+
+def keep_first(lines: dict[_Place, _Line], place: _Place, line: _Line) -> None:
+    """Adds a line, of which those at the first places stay."""
+    lines[place] = line
+    if len(lines) > EACH:
+        del lines[max(lines)]
 
 
 class Examples:
@@ -33,9 +43,7 @@ class Examples:
         """A line of that kind."""
         if self.wants(kind, where, part):
             lines = self._lines.setdefault(kind, {})
-            lines[where] = part, text[:LONGEST_LINE]
-            if len(lines) > EACH:
-                del lines[max(lines)]
+            keep_first(lines, where, (part, text[:LONGEST_LINE]))
 
     def texts(self) -> Mapping[Where, str]:
         """All that are kept."""

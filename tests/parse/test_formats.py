@@ -101,6 +101,7 @@ def test_the_order_of_families() -> None:
         ("awslabs_sockeye", "mxnet"),
         ("jepa", "pytorch_cifar"),
         *((name, "tqdm") for name in ("bar_ultralytics", "ms_swift", "torchtune")),
+        *(("tqdm", name) for name in ("pytorch_cifar", "pytorch_mnist")),
     }
     for own in families():
         assert all(places[own.name] < places[other] and why for other, why in own.before.items())

@@ -216,8 +216,8 @@ def _key(place: int, gaps: Sequence[TextBetween]) -> Key | None:
     if key is None and before.name[-1:] == ")" and after.text.strip() == "(":
         key = key_of(before.name.partition("(")[0])  # "time (data): 0.61 (0.02)"
     if key is None and not before.name:
-        if before.separates and place and gaps[_before(place, gaps)].ahead:
-            key = gaps[_before(place, gaps)].ahead
+        if before.separates and place and (ahead := gaps[_before(place, gaps)].ahead):
+            key = ahead
         elif after.trailing is not None:
             return after.trailing
         elif unit is not None and unit.what == "duration" and not _is_mean_of_part(place, gaps):

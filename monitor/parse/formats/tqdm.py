@@ -23,6 +23,11 @@ GATES = (
     *("iter/s", "ba/s", "s/ba", "batch/s", "batches/s", "step/s", "s/step", "steps/s", "update/s", "img/s", "s/img"),
 )
 
+BEFORE = {
+    "pytorch_mnist": "as the description of a bar it tells samples, where the bar tells the step and its time",
+    "pytorch_cifar": "as the description of a bar it tells no time",
+}
+
 # What a bar counts; bars over samples are the training's where they show a loss.
 _UNIT = r"it|ba|batch(?:es)?|steps?|iters?|updates?|img"
 _CLOCK = r"(?P<hms>[\d:, days]{1,40})"

@@ -86,13 +86,12 @@ def training_bar(table: Readings, at: At, planned_steps: int | None, losses: At,
     ``losses`` are the places of those that the trainer prints between the redraws.
     """
     has_total = ~np.isnan(table.total[at])
-    # Without a total it is a training bar only past the end of one that had a total: the rest are downloads and such.
-    if not has_total.any():
+    # Past the end of its total a bar loses it; of others without one most are downloads and such.
+    ends = has_total | np.isin(table.bar[at], table.bar[at][has_total])
+    endless, at = _endless(table, at[~ends]), at[ends]
+    if not len(at):
         # Loops over a stream of unknown length have bars without a total only.
-        found = _endless(table, at)
-        return Bar(found, sure=True) if len(found) else _NONE
-    endless = at[~has_total & ~np.isin(table.bar[at], table.bar[at][has_total])]
-    at = at[has_total | np.isin(table.bar[at], table.bar[at][has_total])]
+        return Bar(endless, sure=True) if len(endless) else _NONE
     totals = np.nan_to_num(table.total[at], nan=_NO_TOTAL)
     names = _named_late(table.bar[at], totals, np.nan_to_num(table.step[at]), table.code(""))
     past_total = totals == _NO_TOTAL
@@ -100,8 +99,8 @@ def training_bar(table: Readings, at: At, planned_steps: int | None, losses: At,
     shown = at[~past_total]
     bars = runs_of(table, shown, which, len(keys))
     sure = [_says_so(table, name, bar) for (name, _), bar in zip(keys, bars, strict=True)]
-    if not any(sure) and len(found := _endless(table, endless)):
-        return Bar(found, sure=True)
+    if not any(sure) and len(endless):
+        return Bar(endless, sure=True)
     behind = np.searchsorted(shown, losses)
     behind = behind[(behind > 0) & (behind < len(shown))]
     told = np.bincount(which[behind][which[behind] == which[behind - 1]], minlength=len(keys)) > 0
@@ -116,7 +115,7 @@ def training_bar(table: Readings, at: At, planned_steps: int | None, losses: At,
     if len(own):
         own = np.sort(np.append(own, at[past_total & (names == name)]))
     says = sure[chosen] or planned_steps == total or len(losses) > 0
-    others = sum(own_name == name and able for (own_name, _), able in zip(keys, may, strict=True)) - 1
+    others = sum(able and place != chosen and keys[place][0] == name for place, able in enumerate(may))
     return Bar(own, str(table.texts[name]), total, says, len(bars[chosen].first) > 1, others)
 
 

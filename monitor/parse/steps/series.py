@@ -367,15 +367,20 @@ def _told_again(table: Readings, at: At, steps: Floats) -> NDArray[np.bool_]:
     other is told twice, or the one step that all of them tell.
     """
     again = (np.diff(steps) == 0) & (np.diff(table.line[at]) > 1)
-    if table.texts[table.format[at[0]]] in BARS or not again.any():
-        return np.zeros_like(again)
-    if again.all() and steps[0] > 0:
+    epochs = table.epoch[at]
+    if table.texts[table.format[at[0]]] in BARS:
+        anew = False
+    elif again.all() and steps[0] > 0:
         # Where epochs have numbers each may end there; several of one number are of several trainings.
-        epochs = np.diff(table.epoch[at])
-        anew = (epochs == 0).any() if not np.isnan(epochs).any() else np.isnan(epochs).all() and len(at) >= _FEWEST_ENDS
-        return again if anew else np.zeros_like(again)
-    often = (again & (steps[1:] > 0)).sum() > _SELDOM_AGAIN * (steps > 0).sum()
-    return np.zeros_like(again) if often else again & (steps[1:] == 0) & np.isnan(table.epoch[at][1:])
+        moved = np.diff(epochs)
+        unnumbered = np.isnan(moved)
+        anew = len(at) >= _FEWEST_ENDS if unnumbered.all() else bool((moved == 0).any()) and not unnumbered.any()
+    else:
+        others = again & (steps[1:] > 0)
+        anew = bool(others.sum() <= _SELDOM_AGAIN * (steps > 0).sum())
+        again &= (steps[1:] == 0) & np.isnan(epochs[1:])
+    out: NDArray[np.bool_] = again & anew
+    return out
 
 
 def number_on(table: Readings, at: At, segment: Codes) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from monitor.model import LogPage
 from monitor.parse.columns import Floats
-from monitor.parse.examples import EACH, LONGEST_LINE
+from monitor.parse.examples import LONGEST_LINE, keep_first
 from monitor.parse.lines.envelope import fragments
 from monitor.parse.lines.stamps import stamp, unnamed_ms
 from monitor.parse.rows import BARS
@@ -67,13 +67,6 @@ class Lines:
 
     def __len__(self) -> int:
         return len(self.line)
-
-    def show(self, line: int, part: int, writer: int, text: str) -> None:
-        """Keeps the text of one of the first lines."""
-        if len(self.texts) < EACH or (line, part, writer) < max(self.texts):
-            self.texts[line, part, writer] = text[:LONGEST_LINE]
-            if len(self.texts) > EACH:
-                del self.texts[max(self.texts)]
 
 
 class Found(NamedTuple):
@@ -205,7 +198,7 @@ class Strangers:
             lines.part.append(part)
             lines.time_ms.append(float("nan") if time_ms is None else time_ms)
             lines.numbers.extend(numbers)
-            lines.show(number, part, writer, piece.text)
+            keep_first(lines.texts, (number, part, writer), piece.text[:LONGEST_LINE])
             self._size += len(numbers)
         return good
 

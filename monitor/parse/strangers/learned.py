@@ -129,14 +129,15 @@ def learn(strangers: Strangers, trains: bool = False) -> Learned | None:
     ]
     epochs = _epochs(all_found)
     for members in _families(all_found):
-        # Where each count has a line for each part of its loss, the first of them is the report.
-        for some in (members, [_first(members)]) if len(members) > 1 else (members,):
-            if some[0].found.shape in taken:
-                break
-            if (one := _judged(_series(some, writers), epochs)) is not None:
-                candidates.append(one)
-                taken.update(member.found.shape for member in members[:1] + some[:1])
-                break
+        if members[0].found.shape in taken:
+            continue
+        one, first = _judged(_series(members, writers), epochs), _first(members)
+        if one is None and len(members) > 1 and first.found.shape not in taken:
+            # Where each count has a line for each part of its loss, the first of them is the report.
+            one = _judged(_series([first], writers), epochs)
+        if one is not None:
+            candidates.append(one)
+            taken |= {members[0].found.shape, one.series.members[0].found.shape}
     # Lines of an epoch each report no step.
     of_steps = [one for one in candidates if one.series.counter.order != w.EPOCH]
     if not of_steps:
