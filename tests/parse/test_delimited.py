@@ -168,3 +168,10 @@ def test_a_plain_count_may_be_called_i() -> None:
     steps = parse(lines).steps
     assert list(steps["step"]) == list(range(0, 2000, 100))
     assert steps["step_time_s"].median() == pytest.approx(0.11)
+
+
+@pytest.mark.parametrize("sign", ["", "# ", "#  "])
+def test_a_table_of_errors_beside_the_learning_rate_is_a_trainings_also_behind_the_sign_of_a_comment(sign: str) -> None:
+    head = f"{sign}step      rmse_val    rmse_trn         lr"
+    rows = [f"   {step:4d}      1.6{step % 7}e+01    1.5{step % 5}e+01    1.0e-03" for step in range(0, 2000, 100)]
+    assert list(parse([head, *rows]).steps["step"]) == list(range(0, 2000, 100))

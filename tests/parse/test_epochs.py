@@ -163,6 +163,7 @@ def test_long_lines_take_no_time(text: str) -> None:
         ("Epoch 1/50 | Loss: 0.9787 | Time: 13635.27s", "13635.3"),
         ("Epoch: 007 loss 0.52 acc 81.2 time=12.25", "12.25"),
         ("Training time takes approximately:  1.5 minutes at current epoch", "90"),
+        ("Epoch 5 - train accuracy: 65.94% - test accuracy: 66.20% (6620/10000) - time: 00:00:03.12", "3.12"),
         ("Epoch 7 step 100 loss 0.52 time: 12.25 s", None),
         ("Epoch 7 [100/500] loss 0.52 time: 12.25 s", None),
         ("Epoch 7 loss 0.52 val acc 0.5 time: 12.25 s", None),
@@ -212,6 +213,29 @@ def test_two_reports_that_tell_how_many_there_are_share_their_epoch() -> None:
     assert parse(lines).steps["step_time_s"].to_numpy() == pytest.approx(2.0)
 
 
+@pytest.mark.parametrize("epochs", [1, 4])
+@pytest.mark.parametrize("counts", [range(1, 21), range(10, 210, 10)])
+def test_steps_of_several_epochs_share_what_the_training_took(epochs: int, counts: range) -> None:
+    lines = [f"epoch {epoch} step {step} loss=0.5{step}" for epoch in range(epochs) for step in counts]
+    steps = epochs * (counts[-1] + (counts.step / 2 if counts.step > 1 else 0))
+    found = parse([*lines, f"Training took: {steps:.1f} s"]).steps
+    assert set(found["kind"]) == {"running-mean"}
+    assert found["step_time_s"].to_numpy() == pytest.approx(1.0)
+
+
+def test_two_writers_that_take_turns_are_no_epochs() -> None:
+    lines = [f"step {step}/20 loss=0.5{step}{writer}" for step in range(1, 21) for writer in range(2)]
+    assert parse([*lines, "Training took: 20.0 s"]).steps["step_time_s"].isna().all()
+
+
+def test_one_report_of_each_epoch_shares_it_where_the_next_would_be_beyond_its_total() -> None:
+    lines = [
+        line for epoch in range(4) for line in (f"Batch 80 of 88. loss: 0.5{epoch}", "Training epoch took: 0:00:44")
+    ]
+    times = parse(lines).steps["step_time_s"].tolist()
+    assert times == pytest.approx([float("nan"), 0.5, 0.5, 0.5], nan_ok=True)
+
+
 @pytest.mark.parametrize(
     ("steps", "each_s"),
     [
@@ -257,6 +281,19 @@ def test_of_a_counter_that_goes_on_the_steps_between_two_epochs_ends_are_the_epo
         ("Elapsed time: 0:01:23.25", "83.25 0.01"),
         ("Elapsed time: 0:01:23", "83 1"),
         ("  total time elapsed = 12.25 seconds", "12.25 0.01"),
+        ("Training took: 3.25 minutes!", "195 0.6"),
+        ("Total gradient descent training time: 5 hours 41 mins 57 secs", "20517 1"),
+        ("Total training time: 438.83 seconds (0.12 hours)", "438.83 0.01"),
+        ("Total training took 0:12:12 (h:mm:ss)", "732 1"),
+        ("Training complete in 3m 23s", "203 1"),
+        ("Finished training in 1 hour, 2 minutes and 3 seconds", "3723 1"),
+        ("Took 1880.062s to train", "1880.06 0.001"),
+        ("Training took 31.882s    training loss: 3.117086", None),
+        ("Validation on train took 3 s", None),
+        ("Estimated training time: 3 hours", None),
+        ("Mean training time: 3.0 s", None),
+        ("Training time left: 3 s", None),
+        ("Training took 12 epochs", None),
         ("Time elapsed: 0.05 min, validation", None),
         ("Time elapsed for evaluation: 3 s", None),
     ],

@@ -243,9 +243,15 @@ _NO_TRAINING = (
 # Seconds, where no unit says otherwise.
 _TOOK = (
     r"(?<![\d.])(?P<said>(?:\d{1,3}:)?\d{1,3}:\d\d(?:\.\d{1,9})?(?![:\d])"
-    rf"|\d{{1,3}}(?:{SPELLED})|\d{{1,7}}(?:\.\d{{1,15}})? ?(?:s|secs?|seconds|m|mins?|minutes|h|hrs?|hours)\b"
+    rf"|\d{{1,3}}(?:{SPELLED})"
+    r"|\d{1,4} ?(?:hours?|hrs?|min(?:ute)?s?)(?:,? and|,)? {1,2}\d{1,2}(?:\.\d{1,9})? ?(?:min(?:ute)?s?|sec(?:ond)?s?)\b"
+    r"(?:(?:,? and|,)? {1,2}\d{1,2}(?:\.\d{1,9})? ?sec(?:ond)?s?\b)?"
+    r"|\d{1,7}(?:\.\d{1,15})? ?(?:s|secs?|seconds|m|mins?|minutes|h|hrs?|hours)\b"
     r"|\d{1,7}\.\d{2,15}(?! ?[A-Za-z/%]))"
 )
+_OF_ANOTHER = r"(?:val|eval|test|dev|est|exp|avg|average|mean|min|max|median|per|each|pre|on)\w{0,8} "
+# The same in other units, and what the numbers mean: "(0.12 hours)", "(h:mm:ss)".
+_AND_NO_MORE = r"\W{0,12}(?:\([\w.:, ]{1,24}\))?\W{0,12}$"
 _LAST_DIGIT = re.compile(r"\d(?:\.(?P<decimals>\d+))?\s?(?P<unit>[A-Za-z]*)$")
 
 
@@ -295,7 +301,8 @@ _TIMES = EventTable(
         event(
             EPOCH_TIME,
             "Epoch |epoch |poch:",
-            rf"(?i)^\W{{0,12}}epoch\W{{0,4}}\d{{1,6}}(?: ?(?:/|of) ?\d{{1,6}})?(?![\d.])(?!.*\d ?/ ?\d)"
+            # Behind a share stands what it is of: "66.20% (6620/10000)".
+            rf"(?i)^\W{{0,12}}epoch\W{{0,4}}\d{{1,6}}(?: ?(?:/|of) ?\d{{1,6}})?(?![\d.])(?!.*(?<!% \()\b\d{{1,9}} ?/ ?\d)"
             rf"(?!.*\b(?:steps?|iter(?:ation)?s?|it|(?:mini-?)?batch(?:es)?)\b){_NO_TRAINING}"
             rf".*?\btime(?: taken)?\s?[:=]?\s{{0,3}}{_TOOK}",
             _took,
@@ -312,6 +319,21 @@ _TIMES = EventTable(
             ELAPSED,
             "ime elapsed|ime Elapsed|lapsed time|lapsed Time|lapsed:",
             rf"(?i)^\W{{0,12}}(?:total |training )?(?:time elapsed|elapsed(?: time)?)\s?[:=]\s{{0,3}}{_TOOK}\W{{0,12}}$",
+            _elapsed,
+        ),
+        # "Training took: 3.35 minutes!", "Total training time: 438.83 seconds (0.12 hours)", "Took 1880.06s to train"
+        event(
+            ELAPSED,
+            "raining |rain ",
+            rf"(?i)^\W{{0,12}}(?!.{{0,40}}\b{_OF_ANOTHER}.{{0,24}}train)(?:(?:\w{{1,12}} ){{0,4}}?train(?:ing)?"
+            r" (?:took|takes|lasted|time(?: taken)?|runtime|duration|(?:was |is )?(?:finished|completed?|done|over) (?:in|after))"
+            rf"|(?:finished|completed|done) training (?:in|after))\s?(?:is|was|[=:])?\s{{0,3}}{_TOOK}{_AND_NO_MORE}",
+            _elapsed,
+        ),
+        event(
+            ELAPSED,
+            " to train",
+            rf"(?i)^\W{{0,12}}(?:it )?(?:took|takes) {_TOOK} (?:for|to) train(?:ing)?\W*$",
             _elapsed,
         ),
     ),

@@ -43,7 +43,7 @@ GATES = (
 )
 
 _LONGEST, _LONGEST_HEADER = 4_000, 2_000
-_MAY_BE_A_HEADER = re.compile(r"(?i:loss|time|sec|it/s|speed|rate|/s|dur|ips|tps|fps)")
+_MAY_BE_A_HEADER = re.compile(r"(?i:loss|time|sec|it/s|speed|rate|/s|dur|ips|tps|fps|\blr\b)")
 _MOST_CELLS = 200
 _TOLD = {"loss", "time", "rate", "throughput"}
 _BARS = re.compile(r"\s*[|│┃║]\s*")
@@ -159,7 +159,7 @@ def _is_header(bare: str) -> bool:
     if any(_OF_OTHER_TABLES.match(name) for name in names):
         return False
     what = {key.what for name in names if (key := _key(name)) is not None}
-    return "step" in what and not what.isdisjoint(_TOLD)
+    return "step" in what and (not what.isdisjoint(_TOLD) or {"learning", "measure"} <= what)
 
 
 def _sign(text: str) -> str:
@@ -191,6 +191,8 @@ def _names(text: str) -> list[str] | None:
                 return None
     else:
         names = _cells(text, sign)
+    if names[0] == "#" and _counted(tuple(names[1:])) >= 0:
+        names = names[1:]  # the sign of a comment
     if not 2 <= len(names) <= _MOST_CELLS or any(name and _NAME.fullmatch(name) is None for name in names):
         return None
     return None if any(_CELL.fullmatch(name) for name in names) else names

@@ -29,29 +29,30 @@ def time_by_epochs(reports: Reports, events: Sequence[EventRow]) -> dict[str, fl
         at = np.concatenate(parts)
         at = at[np.argsort(table.line[at], kind="stable")]
         lines, before = table.line[at], (0, 0.0)
-        for line, seconds in told.get(stream, ()):
+        for line, seconds, of_run in told.get(stream, ()):
             own = at[before[0] : int(np.searchsorted(lines, line))]
-            if (steps := _steps_of_epoch(table, own, before[1])) is not None:
+            steps = _steps_of_run(table, own, before[1]) if of_run else _steps_of_epoch(table, own, before[1])
+            if steps is not None:
                 reports.time_s[own], reports.kind[own] = seconds / steps, table.code("running-mean")
                 found.setdefault(name, []).append(seconds / steps)
             before = before[0] + len(own), float(table.step[own[-1]]) if len(own) else before[1]
     return {name: float(np.median(times)) for name, times in found.items()}
 
 
-def _told(events: Iterable[EventRow]) -> dict[str, list[tuple[int, float]]]:
-    """Of each stream the lines that tell what an epoch took, with its seconds."""
-    took: dict[str, list[tuple[int, float]]] = {}
+def _told(events: Iterable[EventRow]) -> dict[str, list[tuple[int, float, bool]]]:
+    """Of each stream the lines that tell what passed, with the seconds; True where that may be more than an epoch."""
+    took: dict[str, list[tuple[int, float, bool]]] = {}
     clocks: dict[str, list[tuple[int, float, float]]] = {}
     for row in events:
         if row.kind == EPOCH_TIME:
-            took.setdefault(row.stream, []).append((row.line, float(row.text)))
+            took.setdefault(row.stream, []).append((row.line, float(row.text), False))
         elif row.kind == ELAPSED:
             seconds, tick_s = map(float, row.text.split())
             clocks.setdefault(row.stream, []).append((row.line, seconds, tick_s))
     for stream, shown in clocks.items():
         if stream not in took:
             passed = laps(np.array([clock_s for _, clock_s, _ in shown]), max(tick_s for _, _, tick_s in shown))
-            took[stream] = [(line, each_s) for (line, _, _), each_s in zip(shown, passed.tolist(), strict=True)]
+            took[stream] = [(line, each_s, True) for (line, _, _), each_s in zip(shown, passed.tolist(), strict=True)]
     return took
 
 
@@ -97,6 +98,14 @@ def _by_stream_and_format(table: Readings, series: Iterable[At]) -> dict[tuple[s
     return found
 
 
+def _steps_of_run(table: Readings, at: At, done: float) -> float | None:
+    """How many steps are told in epochs whose counts begin again; None where of one that is not known."""
+    parts = np.split(at, np.flatnonzero(np.diff(table.step[at]) <= 0) + 1)
+    each = [_steps_of_epoch(table, part, done if part is parts[0] else 0.0) for part in parts]
+    known = [steps for steps in each if steps is not None]
+    return sum(known) if len(known) == len(each) else None
+
+
 def _steps_of_epoch(table: Readings, at: At, done: float) -> float | None:
     """How many steps an epoch has, of which some are reported, after so many that were ``done`` before; None where too few are
     for that to be known, or several writers tell them.
@@ -107,8 +116,9 @@ def _steps_of_epoch(table: Readings, at: At, done: float) -> float | None:
         return None
     if (totals == totals[0]).all():
         left = float(totals[0] - steps[-1])
-        # One report stands at the end.
-        if 0 <= left <= (gaps[-1] if len(at) > 1 else 1) and (len(at) == 1 or steps[0] <= gaps[0]):
+        # One report stands at the end, or another would stand beyond it, as before.
+        most = gaps[-1] if len(at) > 1 else steps[-1] - 1 if done >= steps[-1] else 1
+        if 0 <= left <= most and (len(at) == 1 or steps[0] <= gaps[0]):
             return float(totals[0])
         if len(at) > 1 and left > gaps[-1]:
             return None
