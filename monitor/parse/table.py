@@ -342,7 +342,8 @@ def _packed(values: Column) -> Column | Constant:
         return values[0].item()  # type: ignore[no-any-return]
     with np.errstate(over="ignore"):
         small = values.astype({"f8": np.float32, "i8": np.int32}.get(values.dtype.str[1:], values.dtype), copy=False)
-    return small if np.array_equal(small, values, equal_nan=small.dtype.kind == "f") else values
+    # A view would keep all columns that it is one of.
+    return small if np.array_equal(small, values, equal_nan=small.dtype.kind == "f") else np.ascontiguousarray(values)
 
 
 def _in_order(keys: tuple[Column, ...]) -> bool:
