@@ -16,7 +16,15 @@ from monitor.model import events_frame, steps_frame
 from monitor.parse.columns import Floats, durations
 from monitor.parse.events import evaluated
 from monitor.parse.events.evaluated import Evaluated
-from monitor.parse.events.marks import ELAPSED, EPOCH_LINES, EPOCH_PACE, EPOCH_TIME, EPOCHS_ONLY, EVALUATION_HEAD
+from monitor.parse.events.marks import (
+    DATA_PREPARED,
+    ELAPSED,
+    EPOCH_LINES,
+    EPOCH_PACE,
+    EPOCH_TIME,
+    EPOCHS_ONLY,
+    EVALUATION_HEAD,
+)
 from monitor.parse.examples import EACH, Where
 from monitor.parse.identity import Identity, identify
 from monitor.parse.reports import blocks, delimited
@@ -24,7 +32,6 @@ from monitor.parse.rows import EventRow
 from monitor.parse.steps import clocks
 from monitor.parse.steps.bars import (
     are_means,
-    count_batches,
     drawn_at_once,
     is_of_run,
     new_steps,
@@ -33,8 +40,8 @@ from monitor.parse.steps.bars import (
 )
 from monitor.parse.steps.epoch_times import time_by_epochs
 from monitor.parse.steps.one_training import LOSSES, Evaluations, WriterRows, evaluations, one_training
+from monitor.parse.steps.sample_counts import batches_of_bar, batches_of_keras
 from monitor.parse.steps.series import (
-    by_batch,
     by_epoch,
     counts,
     each_once,
@@ -56,7 +63,7 @@ from monitor.parse.table import NOBODY, At, Readings, Rows, by_code
 _MOST_WRITERS = 1 << 31
 _NO_LINE = np.iinfo(np.int64).min // 2
 # Events for what is put together here alone.
-_OURS = delimited.KINDS | evaluated.KINDS | EPOCH_LINES | {EPOCH_TIME, ELAPSED, EVALUATION_HEAD}
+_OURS = delimited.KINDS | evaluated.KINDS | EPOCH_LINES | {EPOCH_TIME, ELAPSED, EVALUATION_HEAD, DATA_PREPARED}
 # Their throughput is that of the whole job, and counts what the configuration counts.
 _OF_WHOLE_JOB = frozenset({"deepspeed", "tf-benchmarks"})
 # Of these each process prints its own; the number is what a batch has by default, 0 where there is none.
@@ -234,7 +241,7 @@ def _report(reports: Reports, writer: WriterRows, identity: Identity, merged: Se
             samples = identity.samples_per_process or _OF_PROCESS[name]
         if samples:
             _time_by_size(table, at, samples)
-        by_batch(table, at, identity.samples_per_epoch)
+        batches_of_keras(table, at, identity.samples_per_epoch)
         if name == "stylegan":
             _by_images(table, at, identity.images_per_step)
         if (micro_batches := reports.micro_batches(name)) > 1:
@@ -246,7 +253,7 @@ def _report(reports: Reports, writer: WriterRows, identity: Identity, merged: Se
     if _shows_its_end_alone(table, writer):
         _spread(table, losses, writer.bar.at[-1])
     elif len(writer.bar.at):
-        count_batches(table, writer.bar.at)
+        batches_of_bar(table, writer.bar.at)
         bars = renumbered(table, writer.bar.at)
         at_once = int(table.stream[bars[0]]) in merged
         at, parts = new_steps(table, bars, drawn_at_once(table, bars) if at_once else 1)

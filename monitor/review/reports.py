@@ -69,7 +69,7 @@ def step_readings(steps: pd.DataFrame, parsed: Parsed, examples: Examples) -> tu
     raw = {**parsed.examples, **examples.texts()}
     texts = {(stream, line + parsed.moved.get(stream, 0)): text for (stream, line), text in raw.items()}
     reports = steps.groupby("format", sort=False)["reports"].sum().sort_values(ascending=False, kind="stable")
-    lines = _read_lines(parsed.steps, texts)
+    lines = _read_lines(parsed.steps, texts, {name: round(timing.each) for name, timing in timings.items()})
     return tuple(
         _reading(str(name), int(count), steps, timings.get(str(name)), lines.get(str(name), ()))
         for name, count in reports.items()
@@ -98,8 +98,10 @@ def _reading(
     )
 
 
-def _read_lines(steps: pd.DataFrame, texts: Mapping[tuple[str, int], str]) -> dict[str, tuple[ReadLine, ...]]:
-    """The first reports of each format whose lines are known."""
+def _read_lines(
+    steps: pd.DataFrame, texts: Mapping[tuple[str, int], str], moves: Mapping[str, int]
+) -> dict[str, tuple[ReadLine, ...]]:
+    """The first reports of each format whose lines are known; ``moves`` tells how far a format's counter goes on with a step."""
     codes, lines = steps["stream"].cat.codes.to_numpy(), steps["line"].to_numpy()
     places: list[int] = []
     for code, stream in enumerate(steps["stream"].cat.categories):
@@ -110,7 +112,8 @@ def _read_lines(steps: pd.DataFrame, texts: Mapping[tuple[str, int], str]) -> di
     for place in _one_a_line(steps, sorted(places), texts):
         row = steps.iloc[place]
         if len(shown := found.setdefault(str(row["format"]), [])) < EACH:
-            shown.append(_read_line(steps, place, texts[str(row["stream"]), int(row["line"])]))
+            text = texts[str(row["stream"]), int(row["line"])]
+            shown.append(_read_line(steps, place, text, moves.get(str(row["format"]), 1)))
     return {name: tuple(shown) for name, shown in found.items()}
 
 
@@ -150,7 +153,7 @@ def _samples(pairs: Sequence[_Pair], total: float) -> list[_Pair]:
     return [pair for pair in pairs if pair[1] > total]
 
 
-def _read_line(steps: pd.DataFrame, place: int, text: str) -> ReadLine:
+def _read_line(steps: pd.DataFrame, place: int, text: str, moves: int) -> ReadLine:
     row = steps.iloc[place]
     same = steps.iloc[max(0, place - _NEAR) : place]
     for name in ("stream", "format", "segment"):
@@ -159,7 +162,7 @@ def _read_line(steps: pd.DataFrame, place: int, text: str) -> ReadLine:
     step = None if pd.isna(row["step"]) else int(row["step"])
     since = None
     if step is not None and len(same) and not pd.isna(same["step"].iloc[-1]):
-        since = step - int(same["step"].iloc[-1])
+        since = (step - int(same["step"].iloc[-1])) // moves
     return ReadLine(
         str(row["stream"]),
         int(row["line"]),

@@ -547,6 +547,24 @@ def test_bars_of_many_lengths_in_a_log_without_a_word_of_training_are_none() -> 
     assert len(parse([_nameless(49), "saved"] * 3).steps) == 3 * 49
 
 
+def test_a_bar_that_is_called_training_is_none_inside_of_those_that_say_nothing() -> None:
+    """Calibration and caching count as many batches before and behind it."""
+    before = [redraw for _, redraw in _run(32, 2.0, False)]
+    training = [f"Training: {redraw}" for _, redraw in _run(32, 16.0, True)]
+    found = parse([*before, *training, *before, *training, *before]).steps
+    assert found["step"].tolist() == list(range(1, 33)) * 2
+    assert found["step_time_s"].median() == 16.0
+
+
+@pytest.mark.parametrize(("example", "steps"), [("Writing example {} of 3000", 0), ("words of no kind {}", 200)])
+def test_a_bar_before_data_that_are_prepared_is_none(example: str, steps: int) -> None:
+    bar = "\r".join(redraw for _, redraw in _run(200, 0.05, False))
+    assert (
+        len(parse(["Config: do_train = True", bar, *(example.format(at) for at in range(0, 3000, 1000))]).steps)
+        == steps
+    )
+
+
 def test_a_bar_without_a_total_that_says_so_is_the_training_beside_one_that_says_nothing() -> None:
     lines = []
     for epoch in range(3):

@@ -315,6 +315,21 @@ def test_batches_between_epochs_are_trained_whatever_their_loss_is_called() -> N
     assert parse([line for line in lines if "Epoch" not in line]).steps.empty
 
 
+@pytest.mark.parametrize(
+    ("line", "learned"),
+    [
+        pytest.param("Epoch{e} [{n}/2500] Stage 0 = {f}({f})", True, id="figures of no known name"),
+        pytest.param("Epoch {e}/3 [{n}/2500] Stage 0 = {f}", True, id="of so many epochs"),
+        pytest.param("Epoch{e} [{n}] Stage 0 = {f}", False, id="no total"),
+        pytest.param("Epoch{e} loading [{n}/2500] Stage 0 = {f}", False, id="other work"),
+        pytest.param("Epoch{e} validation [{n}/2500] Stage 0 = {f}", False, id="an evaluation"),
+    ],
+)
+def test_a_count_of_all_there_are_in_an_epoch_is_its_steps(line: str, learned: bool) -> None:
+    lines = [line.format(e=epoch, n=n, f=f"{n % 7}.{n % 97:02}") for epoch in range(1, 4) for n in range(0, 2500, 100)]
+    assert list(parse(lines).steps["step"]) == (list(range(0, 2500, 100)) * 3 if learned else [])
+
+
 def test_names_before_their_numbers() -> None:
     lines = [
         f"2031-05-06 10:{at // 6:02}:{at % 6 * 10:02},000 - training curr batch, loss, lr: {100 * at}, {9 / (at + 1):.5f}, 1e-5"

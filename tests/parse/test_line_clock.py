@@ -48,6 +48,28 @@ def test_the_time_between_two_reports_is_shared_by_the_steps_between_them() -> N
     assert _times(parsed)[1:] == pytest.approx([0.5] * 3)
 
 
+@pytest.mark.parametrize(
+    ("first", "each", "total", "step_time_s"),
+    [
+        pytest.param(64, 6400, 60_000, 0.02, id="samples of batches of 64, each hundredth batch"),
+        pytest.param(32, 320, 3_000, 0.2, id="of 32, each tenth"),
+        pytest.param(100, 100, 1_000, 0.02, id="batches, each hundredth"),
+        pytest.param(0, 100, 1_000, 0.02, id="batches from 0"),
+        pytest.param(1, 100, 1_000, 0.02, id="the first batch and each hundredth behind it"),
+        pytest.param(0, 6400, 60_000, None, id="samples, of which nothing tells the batch"),
+    ],
+)
+def test_a_fraction_of_samples_that_begins_with_one_batch_tells_it(
+    first: int, each: int, total: int, step_time_s: float | None
+) -> None:
+    counts = range(first, total, each)
+    lines = [f"loss: 2.{at % 90:02}  [{at:>5}/{total}]" for _ in range(4) for at in counts]
+    parsed = _events([(2.0 * turn, line) for turn, line in enumerate(lines)])
+    assert list(parsed.steps["step"]) == list(counts) * 4
+    known = parsed.steps["step_time_s"].dropna()
+    assert known.empty if step_time_s is None else known.median() == pytest.approx(step_time_s)
+
+
 def test_the_time_that_a_line_prints_serves_where_the_source_has_none() -> None:
     parsed = parse([_stamped(30 * step, f"step {step} loss 2.5") for step in range(5)])
     assert _times(parsed)[1:] == pytest.approx([30.0] * 4)

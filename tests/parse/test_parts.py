@@ -193,6 +193,14 @@ def test_a_bar_over_images_counts_its_batches() -> None:
     assert steps["step_time_s"].median() == pytest.approx(0.02, rel=0.01)
 
 
+def test_a_bar_over_images_trains_where_it_names_its_epoch() -> None:
+    bar = "{what}{images}/64000 [00:01<00:10, 1500.0img/s]"
+    for what, batches in (("Epoch 3/9:  1%|# | ", 500), ("Resizing:  1%|# | ", 0)):
+        text = "\r".join(bar.format(what=what, images=images) for images in range(128, 64000, 128))
+        assert parse([text]).steps["total"].max() == (batches or None) or not batches
+        assert len(parse([text]).steps) == max(0, batches - 1)
+
+
 def test_batches_that_are_done_head_a_block() -> None:
     lines = [
         line

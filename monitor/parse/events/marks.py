@@ -21,6 +21,8 @@ EPOCH_LINES = frozenset({EPOCH_TOLD, EPOCH_TRAINED})
 EPOCH_TIME = "epoch-time"
 #: "Evaluation:" and nothing else: what stands right below it is of the evaluation.
 EVALUATION_HEAD = "evaluation-head"
+#: That an example of the data is written, as a model reads them: what is counted meanwhile is no step.
+DATA_PREPARED = "data-prepared"
 #: What a clock of the run shows between its epochs, and how much its last digit is, in seconds.
 ELAPSED = "elapsed"
 #: That a log tells of epochs and of no step: how many there are.
@@ -228,6 +230,7 @@ _EPOCHS = EventTable(
             r"\s?[=:]?\s?\d[\d.e-]{0,20})",
             captured,
         ),
+        event(DATA_PREPARED, "riting example ", r"\bWriting example \d{1,9} of \d{1,9}\b"),
         # A head above what is said of an evaluation.
         event(
             EVALUATION_HEAD,

@@ -51,8 +51,8 @@ _OTHER_WORK = re.compile(
 )
 _OTHER_MOMENT = re.compile(
     r"(?i)(?<![\w/.])(?:sav(?:e|ed|ing)\b|checkpoint|ckpt|load(?:ed|ing)\b|resum|restor|best\b|early.?stop|trial\b|pruned at"
-    r"|start(?:ing|ed)? (?:at|from)|continu|rollback|rolled back|skip|recording summary|snapshot"
-    r"|synced|wait(?:ing|ed)\b|final\b|killed|exit)"
+    r"|start(?:ing|ed)? (?:at|from)|continu|rollback|rolled back|skip(?!ped[ =:]{1,3}\x00(?! [A-Za-z]))"
+    r"|recording summary|snapshot|synced|wait(?:ing|ed)\b|final\b|killed|exit)"
 )
 
 

@@ -85,6 +85,8 @@ _IN_FIELDS = re.compile(
     r"(?i)\b(?:h|hrs?|hours?)\s?[:=]\s?\d{1,4}[\s,;|]{1,4}(?:m|mins?|minutes?)\s?[:=]\s?[0-5]?\d"
     r"[\s,;|]{1,4}(?:s|secs?|seconds?)\s?[:=]\s?[0-5]?\d(?!\d)"
 )
+# "iteration,1,train_loss,2.31,accuracy,0.05": a name and its number by turns.
+_IN_PAIRS = re.compile(r"\s*(?:[A-Za-z_]\w{0,40},\s?[-+]?\d[\d.eE+-]{0,24}(?:,\s?|\s*$)){2,40}$")
 _OPENS = re.compile(r"\s*[\])]?\s*\[\s*")
 # Between an epoch and a fraction: "Epoch:[3/20](7/120)", "[epoch 3, 7/120]", "Epoch 3 | 7/120 | ".
 _LEADS_ON = re.compile(r"\s*[\])]?\s*[,|:-]?\s*[\[(]?\s*")
@@ -146,6 +148,8 @@ def _pieces(text: str) -> list[str]:
         text = text[: fields.start()] + text[fields.end() :]
     if "atch[" in text and "-" in text:
         text = _RANGE.sub(r"\1", text)
+    if "," in text and text.lstrip()[:1].isalpha() and _IN_PAIRS.match(text) is not None:
+        text = text.replace(",", " ")
     if "\\" in text:
         text = text.replace("\\t", "\t").replace("\\n", "\t")
     has_nan = ("nan" in text or "NaN" in text or "inf" in text or "Inf" in text) and _NAN.search(text)

@@ -167,7 +167,7 @@ def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Rea
     if "ba" in (match["each"], match["many"]) and loss is None and not what:
         return NO_STEP
     if "img" in (match["each"], match["many"]):
-        if loss is None:
+        if loss is None and _EPOCH.search(what) is None:
             return NO_STEP
         rate = rate if per_second or not rate else 1.0 / rate
         time_s, unit = None, "images/s" if rate else ""

@@ -20,6 +20,7 @@ from monitor.parse.steps.bar_runs import BarRuns, evaluations, only_ends, runs_o
 from monitor.parse.table import At, Ints, Readings
 
 _TRAINS = re.compile(r"(?i)\b(?:epoch|train(?:ing)?|steps?|iter(?:ation)?s?)\b")
+_TRAINING = re.compile(r"(?i)\btrain(?:ing)?\b")
 # "Epoch N" is a bar over the batches of an epoch, "Epochs" and "Epoch" one over epochs.
 _OVER_EPOCHS = re.compile(r"(?i)(?<!N )\bepochs\b(?!\W{0,3}N)|^\W*(?:\w+ing )?epochs?(?: progress)?\W*$")
 _OF_AN_EPOCH = re.compile(r"(?i)\bepoch\W{0,3}N")
@@ -29,12 +30,6 @@ _NEARLY = 0.01
 # What is over sooner trained nothing that is worth a look: lists are read, files are found.
 _IN_AN_INSTANT_S = 2.0
 _FASTEST_S = 1e-3
-# Kernels of one optimizer step alone take longer to launch.
-_TOO_QUICK_S = 2e-4
-_SMALLEST_BATCH = 8
-# Of what says itself that it counts images.
-_FEWEST_IMAGES = 2
-_MOST_COUNTED = 2.0**53
 # So many redraws of a run tell whether its rate is a mean; so many of them must.
 _FEWEST_MEANS, _NEARLY_ALL = 10, 0.95
 
@@ -50,6 +45,13 @@ class Marks(NamedTuple):
     """Those of them that tell how it was trained, and of no evaluation."""
     heads: Ints = np.empty(0, np.int64)
     """Of those that stand above what is said of an evaluation."""
+    prepared: Ints = np.empty(0, np.int64)
+    """Of those that tell of data that are prepared."""
+
+    def prepares(self, first: int, last: int) -> bool:
+        """Whether data are prepared while a bar is drawn between these lines, or right behind it."""
+        begin, end = np.searchsorted(self.prepared, (first, last + 1), side="right")
+        return bool(end > begin)
 
 
 class Bar(NamedTuple):
@@ -104,7 +106,12 @@ def training_bar(table: Readings, at: At, planned_steps: int | None, losses: At,
     behind = np.searchsorted(shown, losses)
     behind = behind[(behind > 0) & (behind < len(shown))]
     told = np.bincount(which[behind][which[behind] == which[behind - 1]], minlength=len(keys)) > 0
-    may = [says or tells or _may_train(bar) for says, tells, bar in zip(sure, told.tolist(), bars, strict=True)]
+    may = [
+        says
+        or tells
+        or (_may_train(bar) and not marks.prepares(int(table.line[bar.at[0]]), int(table.line[bar.at[-1]])))
+        for says, tells, bar in zip(sure, told.tolist(), bars, strict=True)
+    ]
     chosen = _chosen(table, keys, bars, sure, may, planned_steps, marks)
     if chosen is None:
         return _NONE
@@ -217,6 +224,14 @@ def _chosen(
     spans = [(int(bar.at[0]), int(bar.at[-1])) for bar in bars]
     distinct = [bar.distinct for bar in bars]
     around = _largest_around([(*span, moved) for span, moved in zip(spans, distinct, strict=True)])
+    # What is called training is inside of no bar that says nothing.
+    around_sure = _largest_around(
+        [(*span, moved * says) for span, moved, says in zip(spans, distinct, sure, strict=True)]
+    )
+    around = [
+        least if _TRAINING.search(table.texts[name]) else most
+        for (name, _), most, least in zip(keys, around, around_sure, strict=True)
+    ]
     inside = _largest_around([(-first, -last, len(bar.first)) for (first, last), bar in zip(spans, bars, strict=True)])
     kept = [n for n in left if around[n] <= 2 * len(bars[n].first) and distinct[n] > 2 * inside[n]]
     best = max(kept or left, key=lambda place: (sure[place], _lasts_s(bars[place]), distinct[place], -place))
@@ -302,26 +317,6 @@ def _largest_around(bars: Sequence[tuple[int, int, int]]) -> list[int]:
             begin -= 1
         ends[begin:at], weights[begin:at] = [last], [weight]
     return out
-
-
-def count_batches(table: Readings, at: At) -> None:
-    """Counts a bar over samples by its batches: of each redraw but the last the count is a multiple of the batch's size, and
-    it says that it counts images, or no optimizer step is as quick as one of what it counts.
-    """
-    counts, totals = table.step[at], table.total[at]
-    inner = counts[(counts > 0) & (counts != totals) & (counts < _MOST_COUNTED)]
-    of_images = bool((table.throughput_unit[at] == table.code("images/s")).any())
-    with np.errstate(divide="ignore"):
-        times = 1.0 / table.throughput[at] if of_images else table.time_s[at]
-    many = len(np.unique(inner)) >= _FEWEST_MEANS and not np.isnan(times).all()
-    if not many or not (of_images or np.nanmedian(times) < _TOO_QUICK_S):
-        return
-    size = int(np.gcd.reduce(inner.astype(np.int64)))
-    if size >= (_FEWEST_IMAGES if of_images else _SMALLEST_BATCH):
-        table.step[at], table.total[at] = np.ceil(counts / size), np.ceil(totals / size)
-        table.time_s[at] = times * size
-        if not of_images:
-            table.throughput[at] = table.throughput[at] / size
 
 
 def renumbered(table: Readings, at: At) -> At:

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from monitor.parse.events.event_rows import TRAINS
-from monitor.parse.events.marks import EPOCH_LINES, EPOCH_TRAINED, EVALUATION_HEAD
+from monitor.parse.events.marks import DATA_PREPARED, EPOCH_LINES, EPOCH_TRAINED, EVALUATION_HEAD
 from monitor.parse.identity import Identity
 from monitor.parse.rows import BARS, EventRow
 from monitor.parse.steps.bar_runs import only_ends
@@ -58,6 +58,7 @@ def evaluations(events: Iterable[EventRow], unread: bool = False) -> Evaluations
     epochs: dict[str, dict[str, int]] = {}
     trained: dict[str, list[int]] = {}
     heads: dict[str, list[int]] = {}
+    prepared: dict[str, list[int]] = {}
     for event in events:
         if event.kind in EPOCH_LINES:
             epochs.setdefault(event.stream, {}).setdefault(event.text, event.line)
@@ -65,13 +66,15 @@ def evaluations(events: Iterable[EventRow], unread: bool = False) -> Evaluations
                 trained.setdefault(event.stream, []).append(event.line)
         elif event.kind == EVALUATION_HEAD:
             heads.setdefault(event.stream, []).append(event.line)
+        elif event.kind == DATA_PREPARED:
+            prepared.setdefault(event.stream, []).append(event.line)
         elif event.kind == "evaluation-end":
             ends.setdefault(event.stream, []).append(event.line)
         elif event.kind == "evaluation-begin" and "%|" not in event.text:
             begins.setdefault(event.stream, []).append(event.line)
         serves = serves or event.kind == "inference"
         trains = trains or event.text == TRAINS
-    streams = begins.keys() | ends.keys() | epochs.keys() | heads.keys()
+    streams = begins.keys() | ends.keys() | epochs.keys() | heads.keys() | prepared.keys()
     marks = {
         stream: Marks(
             np.array(begins.get(stream, ()), np.int64),
@@ -79,6 +82,7 @@ def evaluations(events: Iterable[EventRow], unread: bool = False) -> Evaluations
             np.array(list(epochs.get(stream, {}).values()), np.int64),
             np.array(trained.get(stream, ()), np.int64),
             np.array(heads.get(stream, ()), np.int64),
+            np.array(prepared.get(stream, ()), np.int64),
         )
         for stream in streams
     }

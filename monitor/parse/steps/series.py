@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.parse.columns import Floats
-from monitor.parse.rows import BARS
-from monitor.parse.steps.timing import LEFT, written_ms
+from monitor.parse.rows import BARS, LEFT
+from monitor.parse.steps.timing import written_ms
 from monitor.parse.table import At, Codes, Readings, by_code
 
 # So many lines may lie between a report and what is printed of it on lines of their own: a step of reinforcement
@@ -37,11 +37,6 @@ _SELDOM_AGAIN = 0.1
 _FEWEST_COUNTS, _MOST_FALLS = 6, 0.3
 # So many reports later such a counter has come to the same numbers; of thousands any numbers are the same again.
 _SOON = 100
-# So many redraws of a bar show whether it counts batches or their samples.
-_FEWEST_REDRAWS = 5
-# An epoch's whole seconds tell the time of its steps from here on, and of none that is shorter or of more: those are samples,
-# which Keras 1 counts of a generator without saying so.
-_FEWEST_SECONDS, _FASTEST_S, _MOST_STEPS = 5.0, 2e-3, 5_000
 # Their head is printed before the step is done.
 _ANNOUNCED = "nemo-rl"
 # Their losses may have names of parts.
@@ -140,34 +135,6 @@ def each_once(table: Readings, at: At) -> At:
         column[first] = np.where(np.isnan(column[first]), column[echo], column[first])
     once: At = at[np.append(True, ~same)]
     return once
-
-
-def by_batch(table: Readings, at: At, samples_per_epoch: frozenset[int]) -> None:
-    """Of Keras's bars that count samples, the steps and their times, where redraws show how many a batch has; else no time.
-
-    Keras said "ms/step" of them, too, until 2.3. It says on how many samples it trains; or the bar jumps by batches.
-    """
-    if str(table.texts[table.format[at[0]]]) != "keras":
-        return
-    whole = at[~np.isnan(table.clock_s[at]) & (table.meaning[at] != table.code(LEFT))]
-    with np.errstate(divide="ignore"):
-        each_s = table.clock_s[whole] / table.step[whole]
-    known = (table.clock_s[whole] >= _FEWEST_SECONDS) & (each_s >= _FASTEST_S) & (table.step[whole] <= _MOST_STEPS)
-    table.time_s[whole], table.clock_s[whole] = np.where(known, each_s, np.nan), np.nan
-    redraws = np.unique(table.step[at[table.meaning[at] == table.code(LEFT)]]).astype(np.int64)
-    batch = int(np.gcd.reduce(redraws)) if len(redraws) >= _FEWEST_REDRAWS else 1
-    if batch > 1 and redraws[0] != batch:
-        batch = 1  # the first batch is drawn always
-    for bar in np.unique(table.bar[at]):
-        own = at[table.bar[at] == bar]
-        if batch == 1 and str(table.texts[bar]) not in map(str, samples_per_epoch):
-            continue
-        rate = np.where(np.isnan(table.throughput[own]), 1.0 / table.time_s[own], table.throughput[own])
-        table.throughput[own] = rate
-        table.throughput_unit[own[~np.isnan(rate)]] = table.code("samples/s")
-        table.time_s[own] = batch / rate if batch > 1 else np.nan
-        if batch > 1:
-            table.step[own], table.total[own] = np.ceil(table.step[own] / batch), np.ceil(table.total[own] / batch)
 
 
 def fitted(table: Readings, at: At) -> At:

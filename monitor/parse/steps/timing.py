@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from monitor.parse.columns import Floats
 from monitor.parse.events.evaluated import Evaluated
 from monitor.parse.lines.stamps import unwrapped
-from monitor.parse.rows import EventRow
+from monitor.parse.rows import LEFT, EventRow
 from monitor.parse.steps import clocks, witness
+from monitor.parse.steps.sample_counts import batch_of_fraction
 from monitor.parse.steps.witness import ClockVerdict, Observed
 from monitor.parse.table import At, Codes, Readings
 
 LINE_CLOCK = "line-clock"
-LEFT = "remaining"
 # First reports contain tracing, compilation and allocation; they are marked while they are this much slower than usual.
 WARM_UP_RATIO = 1.5
 WARM_UP_MOST = 20
@@ -68,6 +68,8 @@ class Timing:
     """The median by the clock of the lines; NaN where they have none."""
     resolution_s: float
     """Of one time by the clock: a tick of it over the steps between two reports; NaN where no time is the clock's."""
+    each: float = 1.0
+    """How far the counter of its reports moves on with a step: more than 1 where it goes by samples."""
 
 
 @dataclass(slots=True)
@@ -172,6 +174,7 @@ class Reports:
             told = settled
         by_clock: list[Floats] = []
         ticks: list[float] = []
+        moves: list[float] = []
         for at in series:
             if told.factor != 1.0:
                 self.time_s[at] *= told.factor
@@ -188,6 +191,7 @@ class Reports:
                 at_ms = evaluated.left_out(stream, at_ms)
                 times = witness.line_times(done, at_ms)
                 if not np.isnan(times).all():
+                    moves.append(self._each(at))
                     self.time_s[at], self.kind[at] = times, table.code(LINE_CLOCK)
                     by_clock.append(times)
                     gaps = np.diff(done)
@@ -195,7 +199,14 @@ class Reports:
                         witness.tick_s(at_ms) / max(1.0, float(np.median(gaps[gaps > 0])) if (gaps > 0).any() else 1.0)
                     )
         clock_s = float(np.nanmedian(np.concatenate(by_clock))) if by_clock else printed_s * told.ratio
-        return Timing(name, told, printed_s, clock_s, float(np.median(ticks)) if ticks else float("nan"))
+        return Timing(
+            name,
+            told,
+            printed_s,
+            clock_s,
+            float(np.median(ticks)) if ticks else float("nan"),
+            np.median(moves) if moves else 1.0,
+        )
 
     def _settled(self, series: Sequence[At]) -> ClockVerdict | None:
         """What is likelier of times that nothing tells of; those of which neither reading is are taken away.
@@ -223,12 +234,20 @@ class Reports:
 
     def _done(self, at: At) -> Floats | None:
         """The steps done at each report; None where its counter does not tell them."""
-        if not _counts_samples(self.table, at):
-            return _counted(self.table, at)
-        if not self.samples or str(self.table.texts[self.table.format[at[0]]]) not in _OF_SAMPLES:
+        each = self._each(at)
+        if np.isnan(each):
             return None
-        done = self.table.step[at] / self.samples
-        return done if (np.diff(done) % 1 == 0).all() else None
+        return _counted(self.table, at) if each == 1.0 else np.ceil(self.table.step[at] / each)
+
+    def _each(self, at: At) -> float:
+        """How far the counter moves on with a step: 1, or the samples of a batch; NaN where that is not known."""
+        if not np.isnan(batch := batch_of_fraction(self.table, at)):
+            return batch
+        if not _counts_samples(self.table, at):
+            return 1.0
+        if not self.samples or str(self.table.texts[self.table.format[at[0]]]) not in _OF_SAMPLES:
+            return np.nan
+        return self.samples if (np.diff(self.table.step[at] / self.samples) % 1 == 0).all() else np.nan
 
     def _by_rate(self, series: Sequence[At]) -> bool:
         """The times are those of printed rates of steps."""

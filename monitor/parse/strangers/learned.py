@@ -30,6 +30,7 @@ from monitor.parse.strangers.collection import Found, Strangers, Writer
 from monitor.parse.strangers.courses import (
     FEWEST_UNWATCHED,
     NEARLY_ALWAYS,
+    Course,
     course_of,
     goes_on,
     is_clock,
@@ -347,13 +348,22 @@ def _tier(series: _Series, at: At, epochs: int) -> _Candidate | None:
                 course.distinct >= _MORE_THAN_EPOCHS and plan.losses[0] == counter.place + 1
             )
             sure = sure and of_steps and bool((loss != np.floor(loss)).any()) and goes_on(series.time_ms[at])
-        return _Candidate(series, 1, course.distinct) if sure else None
+        if sure:
+            return _Candidate(series, 1, course.distinct)
+        return _Candidate(series, 2, course.distinct) if small and _is_of_epoch(counter, plan, course) else None
     if moving & {"losses", "learning"} or ("quality" in moving and _is_of_training(counter, plan, epochs)):
         return _Candidate(series, 0, course.distinct)
     if plan.evaluates or not plan.trains or counter.order > w.BATCH or course.distinct < FEWEST_UNWATCHED:
         return None
     sure = course.mostly >= NEARLY_ALWAYS and course.growth <= _MOST_GROWTH_UNNAMED
     return _Candidate(series, 2, course.distinct) if sure else None
+
+
+def _is_of_epoch(counter: Counter, plan: Roles, course: Course) -> bool:
+    """A count of all there are within an epoch that is named right before it: "Epoch4 [1700/7876] Stage 0 = 3.41"."""
+    begins = counter.total >= 0 and plan.epoch >= 0 and counter.place - plan.epoch in {1, 2}
+    sure = course.mostly >= NEARLY_ALWAYS and course.distinct >= FEWEST_UNWATCHED
+    return begins and sure and not (plan.evaluates or plan.other_work)
 
 
 def _is_of_training(counter: Counter, plan: Roles, epochs: int) -> bool:
