@@ -28,7 +28,7 @@ from monitor.parse.events.marks import (
 from monitor.parse.examples import EACH, Where
 from monitor.parse.identity import Identity, identify
 from monitor.parse.reports import blocks, delimited
-from monitor.parse.rows import EventRow
+from monitor.parse.rows import UNCOUNTED, EventRow
 from monitor.parse.steps import clocks
 from monitor.parse.steps.bars import (
     are_means,
@@ -53,6 +53,7 @@ from monitor.parse.steps.series import (
     put_together,
     segments,
     whole_steps,
+    without_silent_runs,
 )
 from monitor.parse.steps.timing import GENERIC, Reports, Timing, pauses_of, series_writers
 from monitor.parse.strangers.collection import Strangers
@@ -102,7 +103,7 @@ def assemble(
 
     ``numbering`` has the number that a stream's first line was given where that is not 1; None where the stream's head
     was not read yet, so that of its lines the order is known and no number. From ``strangers`` is learned where there are
-    no other reports.
+    no other reports that count.
     """
     headless = {stream for stream, first in numbering.items() if first is None}
     events = (row for row in events if row.kind != "first-line" or row.stream not in headless)
@@ -116,9 +117,12 @@ def assemble(
     if not reports.kept and not joint:
         # Bars that are no training's are no reports.
         reports = _told(in_tables.table(), event_rows, identity, said)
-    learned = learn(strangers, said.trains) if strangers is not None and not reports.kept else None
-    if learned is not None and len(learned.rows):
+    names = {str(reports.table.texts[reports.table.format[at[0]]]) for at in reports.kept if len(at)}
+    learned = learn(strangers, said.trains) if strangers is not None and names <= {UNCOUNTED} else None
+    if learned is not None and len(learned.rows) > sum(map(len, reports.kept)):
         reports = _told(learned.rows.table(), event_rows, identity, said)
+    elif reports.kept:
+        learned = None
     if begun := evaluated.begun(reports.table, _all_kept(reports), event_rows):
         event_rows = sorted([*event_rows, *begun], key=_in_streams)
     timings = reports.settle(Evaluated(event_rows))
@@ -247,6 +251,8 @@ def _report(reports: Reports, writer: WriterRows, identity: Identity, merged: Se
         if (micro_batches := reports.micro_batches(name)) > 1:
             at = _last_of_steps(table, at, micro_batches)
         own = put_together(table, each_once(table, joined(table, fitted(table, at))))
+        if name in GENERIC:
+            own = without_silent_runs(table, own)
         own = in_time(table, numbered(table, by_epoch(table, whole_steps(table, own))))
         reports.add(segments(table, own))
     losses = writer.losses

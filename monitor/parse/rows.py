@@ -22,6 +22,8 @@ Meaning = Literal[
 
 #: Formats of bars that are drawn over again and again; one at 0 is no report.
 BARS = frozenset({"tqdm"})
+#: Losses that count nothing, which may be those of an evaluation.
+UNCOUNTED = "loss-only"
 #: The meaning of a time that is what is left of a run or an epoch.
 LEFT: Meaning = "remaining"
 

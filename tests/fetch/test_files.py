@@ -170,10 +170,12 @@ def test_bytes_to_lines(folder: Path, content: bytes, expected: list[str] | None
 @pytest.mark.parametrize(
     ("nuls", "end"), [(1, "\n"), (5000, "\r\n"), (20_000, "\r\n"), (20_000, "\n"), (3 << 20, "\n"), (9 << 20, "\n")]
 )
-def test_nuls_where_a_log_was_cut_off_are_no_part_of_it(folder: Path, nuls: int, end: str) -> None:
+@pytest.mark.parametrize("before", [[], ["nohup: ignoring input"]])
+def test_nuls_where_a_log_was_cut_off_are_no_part_of_it(folder: Path, before: list[str], nuls: int, end: str) -> None:
     said = [f"step {number} | loss 4.5" for number in range(9)]
-    path = write(folder / "a.log", b"\0" * nuls + "".join(f"{line}{end}" for line in said).encode() + b"\0\0")
-    assert lines(path) in (said, [*said, ""])
+    head, rest = ("".join(f"{line}{end}" for line in part).encode() for part in (before, said))
+    path = write(folder / "a.log", head + b"\0" * nuls + rest + b"\0\0")
+    assert lines(path) in ([*before, *said], [*before, *said, ""])
 
 
 def test_pages_number_their_lines_and_have_no_times(folder: Path) -> None:

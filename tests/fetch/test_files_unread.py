@@ -38,6 +38,7 @@ NOISE = random.Random(1).randbytes(20_000)
         ("noise.log", NOISE, "not text"),
         ("nuls.log", b"\x00" * 5000, "not text"),
         ("model.bin", b"\x80\x02" + b"ab\x00\x00\x00" * 500, "not text"),
+        ("named.bin", b"a head\n" + b"\0" * 20_000 + NOISE, "not text"),
         ("logs.tar.gz", packed(b"ustar" + b"\x00" * 5000), "not text"),
         (
             "text.tar.gz",

@@ -164,6 +164,7 @@ def test_long_lines_take_no_time(text: str) -> None:
         ("Epoch: 007 loss 0.52 acc 81.2 time=12.25", "12.25"),
         ("Training time takes approximately:  1.5 minutes at current epoch", "90"),
         ("Epoch 5 - train accuracy: 65.94% - test accuracy: 66.20% (6620/10000) - time: 00:00:03.12", "3.12"),
+        ("[INFO] Epoch finished, avg_loss=0.1591, avg_top=0.6970, time=65.8s", "65.8"),
         ("Epoch 7 step 100 loss 0.52 time: 12.25 s", None),
         ("Epoch 7 [100/500] loss 0.52 time: 12.25 s", None),
         ("Epoch 7 loss 0.52 val acc 0.5 time: 12.25 s", None),

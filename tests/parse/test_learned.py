@@ -352,6 +352,7 @@ def test_names_before_their_numbers() -> None:
         pytest.param("INFO -- 1:02:{s:02} - upd {n}, crit: {f}", 0.1, id="a time without a name"),
         pytest.param("train.py[line:71] DEBUG: Train step_{n}: crit : {f}", None, id="a file, its line in brackets"),
         pytest.param("(lib/run.py, line 71)=> upd {n} crit {f}", None, id="a file and its line"),
+        pytest.param("Train Epoch: 1 dl: {n}/90000 Loss: {f}", None, id="a count of a name of its own"),
         pytest.param("INFO: {n}/9000: train/total_loss: {f}, eta: 3h 12m", None, id="a logger's level"),
         pytest.param("Training: [##--------] 1.0% | (Batch {n}/9000) (L:{f}) (loss:{f})", None, id="a bar of signs"),
         pytest.param("INFO -- 1:02:{s:02} - 0:00:07 - upd {n}, crit: {f}", None, id="two of them"),
@@ -459,3 +460,25 @@ def test_trained_images_count_samples() -> None:
     assert set(found.steps["format"]) == {"learned-samples"}
     assert found.steps["step"].tolist() == list(range(10_000, 25_000, 500))
     assert found.steps["loss"].notna().all()
+
+
+def test_losses_of_evaluations_that_count_nothing_are_none_beside_a_count() -> None:
+    lines = [
+        line
+        for epoch in range(1, 9)
+        for line in (
+            *(f"Train Epoch: {epoch} dl: {at}/302 Loss: {2 + at / 999:.6f}" for at in range(0, 302, 20)),
+            f"-----Val Epoch: {epoch}, dl: 151/302-----",
+            " R@1: 0.0825",
+            f" Loss: {2 + epoch / 7:.15f}",
+        )
+    ]
+    steps = parse(lines).steps
+    assert list(steps["step"]) == list(range(0, 302, 20)) * 8
+    assert set(steps["format"]) == {"learned"}
+
+
+@pytest.mark.parametrize(("line", "many"), [("MSE: {f}", 0), ("train MSE: {f}", 40), ("loss: {f}", 40)])
+def test_errors_that_count_nothing_are_steps_only_where_they_are_a_trainings(line: str, many: int) -> None:
+    lines = [text for at in range(40) for text in (f"Img {at:04} and Count 13", line.format(f=f"{9 / (at + 1):.6f}"))]
+    assert len(parse(lines).steps) == many

@@ -193,6 +193,15 @@ def test_a_bar_over_images_counts_its_batches() -> None:
     assert steps["step_time_s"].median() == pytest.approx(0.02, rel=0.01)
 
 
+@pytest.mark.parametrize("runs", [1, 4])
+def test_runs_of_a_count_without_a_loss_are_evaluations_where_others_tell_one(runs: int) -> None:
+    of_training = [f"iters: {at}, epoch: 1 | loss: 0.5{at} | speed: 0.4s/iter" for at in (100, 200, 300)]
+    of_evaluation = [f"iters: {at}, speed: 0.1s/iter, left time: 44.6s" for at in (100, 200, 300)]
+    found = parse([*of_training, *of_evaluation] * runs).steps
+    assert list(found["step"]) == [100, 200, 300] * (2 if runs == 1 else 4)
+    assert set(found["step_time_s"]) == ({0.4, 0.1} if runs == 1 else {0.4})
+
+
 def test_a_bar_over_images_trains_where_it_names_its_epoch() -> None:
     bar = "{what}{images}/64000 [00:01<00:10, 1500.0img/s]"
     for what, batches in (("Epoch 3/9:  1%|# | ", 500), ("Resizing:  1%|# | ", 0)):

@@ -35,8 +35,9 @@ _PIECE_BYTES = 1 << 20
 _SAMPLE_BYTES = 8192
 # A line is read so far: no event is as long, and a file may lack line feeds altogether.
 _LONGEST_LINE = 4 << 20
-# So many NULs before the first text are looked behind.
+# So many NULs before text are looked behind; elsewhere in a file short runs of them say that it is none.
 _MOST_NULS = 256 << 20
+_HOLES = re.compile(rb"\A\0+|\0{512,}")
 
 _GZIP = b"\x1f\x8b"
 # Longer marks first: that of UTF-16 begins the one of UTF-32.
@@ -78,7 +79,7 @@ def text_kind(file: io.BufferedReader) -> TextKind:
     """What kind of bytes come; none is taken from the file. BrokenTextError for a gzip file with a damaged head."""
     head = file.peek(_SAMPLE_BYTES)
     is_gzip = head.startswith(_GZIP)
-    sample = _unpacked(head) if is_gzip else _behind_nuls(file, head)
+    sample = _unpacked(head) if is_gzip else _without_holes(file, head)
     kind = next((name for place, mark, name in _PACKED if sample.startswith(mark, place)), "")
     if kind:
         return TextKind(is_text=False, is_gzip=is_gzip, kind=kind)
@@ -176,19 +177,19 @@ def _whole_lines(read: Callable[[int], bytes]) -> Iterator[tuple[bytes, int]]:
             return
 
 
-def _behind_nuls(file: io.BufferedReader, head: bytes) -> bytes:
-    """The first bytes behind NULs that stand where a log was cut off while it was written: a file keeps their room. What
+def _without_holes(file: io.BufferedReader, head: bytes) -> bytes:
+    """The first bytes without the NULs that stand where a log was cut off while it was written: a file keeps their room. What
     cannot be read ahead, and all that is NULs, is ``head``."""
-    if not head.startswith(b"\0"):
-        return head
-    found = head.lstrip(b"\0")
-    if found or not file.seekable():
+    found = _HOLES.sub(b"", head)
+    if len(found) == len(head) or not file.seekable():
         return found or head
-    start = file.tell()
+    start, block = file.tell(), head
     try:
-        while not found and file.tell() < start + _MOST_NULS and (block := file.read(_PIECE_BYTES)):
-            found = block.lstrip(b"\0")
-        return found[:_SAMPLE_BYTES] or head
+        # What stands before a hole says nothing of what is behind it.
+        while block.endswith(b"\0") and file.tell() < start + _MOST_NULS:
+            block = file.read(_PIECE_BYTES)
+            found += _HOLES.sub(b"", block)[:_SAMPLE_BYTES]
+        return found or head
     finally:
         file.seek(start)
 

@@ -300,12 +300,15 @@ _TIMES = EventTable(
             rf"(?i)end of epoch {{1,4}}\d{{1,6}}(?: ?/ ?\d{{1,6}})?\W{{1,4}}time(?: taken)?: {{1,4}}{_TOOK}",
             _took,
         ),
-        # "Epoch 1/50 | Loss: 0.9787 | Time: 13635.27s": a line of an epoch, and of nothing that is counted within it.
+        # "Epoch 1/50 | Loss: 0.9787 | Time: 13635.27s", "Epoch finished, avg_loss=0.51, time=65.8s": a line of an epoch, and of
+        # nothing that is counted within it.
         event(
             EPOCH_TIME,
             "Epoch |epoch |poch:",
             # Behind a share stands what it is of: "66.20% (6620/10000)".
-            rf"(?i)^\W{{0,12}}epoch\W{{0,4}}\d{{1,6}}(?: ?(?:/|of) ?\d{{1,6}})?(?![\d.])(?!.*(?<!% \()\b\d{{1,9}} ?/ ?\d)"
+            r"(?i)^\W{0,12}(?:info\W{1,4})?"
+            r"epoch(?:\W{0,4}\d{1,6}(?: ?(?:/|of) ?\d{1,6})?(?![\d.])| (?:finished|done|complete|over)\b)"
+            r"(?!.*(?<!% \()\b\d{1,9} ?/ ?\d)"
             rf"(?!.*\b(?:steps?|iter(?:ation)?s?|it|(?:mini-?)?batch(?:es)?)\b){_NO_TRAINING}"
             rf".*?\btime(?: taken)?\s?[:=]?\s{{0,3}}{_TOOK}",
             _took,

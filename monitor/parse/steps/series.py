@@ -35,6 +35,8 @@ _FEWEST_ENDS = 3
 _SELDOM_AGAIN = 0.1
 # Of fewer reports nothing is said; a counter that falls more often begins again after three reports or less.
 _FEWEST_COUNTS, _MOST_FALLS = 6, 0.3
+# So many runs of a counter with and without a loss tell that the latter evaluate.
+_FEWEST_RUNS = 3
 # So many reports later such a counter has come to the same numbers; of thousands any numbers are the same again.
 _SOON = 100
 # Their head is printed before the step is done.
@@ -296,6 +298,24 @@ def counts(table: Readings, at: At) -> bool:
         return True
     soon = np.arange(len(steps)) // _SOON
     return len(np.unique(soon + 1j * steps)) <= (1 - _MOST_FALLS) * len(steps)
+
+
+def without_silent_runs(table: Readings, at: At) -> At:
+    """Without the runs of a counter that tell no loss where others do: an evaluation that counts in the same words."""
+    steps = table.step[at]
+    if not len(at) or not (np.isnan(table.loss[at]).any() and np.isfinite(table.loss[at]).any()):
+        return at
+    starts = np.flatnonzero(np.append(True, np.diff(steps) <= 0))
+    many = np.diff(np.append(starts, len(at)))
+    told = np.add.reduceat(np.isfinite(table.loss[at]).astype(np.int64), starts)
+    silent = (told == 0) & (many > 1)
+    whole = (told >= _MOSTLY * many) & (many > 1)
+    # They take turns; of two trainings one ends before the other begins.
+    turns = int((silent[1:] != silent[:-1]).sum())
+    if min(silent.sum(), whole.sum()) < _FEWEST_RUNS or (silent | whole).mean() < _MOSTLY or turns < whole.sum():
+        return at
+    kept: At = at[~np.repeat(silent, many)]
+    return kept
 
 
 def numbered(table: Readings, at: At) -> At:

@@ -22,7 +22,7 @@ from monitor.parse.columns import Floats
 from monitor.parse.examples import LONGEST_LINE, keep_first
 from monitor.parse.lines.envelope import fragments
 from monitor.parse.lines.stamps import stamp, unnamed_ms
-from monitor.parse.rows import BARS
+from monitor.parse.rows import BARS, UNCOUNTED
 from monitor.parse.strangers.lines import Shape, candidates, is_bar, split
 from monitor.parse.strangers.roles import plan_of
 from monitor.parse.strangers.words import never
@@ -105,7 +105,7 @@ class Strangers:
         """The lines of a page; ``steps`` are the reports that readers found so far."""
         if self.closed:
             return
-        if steps.formats - BARS or steps.read >= _MOST_REDRAWS:
+        if steps.formats - BARS - {UNCOUNTED} or steps.read >= _MOST_REDRAWS:
             self._close()
             return
         ends, times = page.ends, page.times

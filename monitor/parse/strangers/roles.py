@@ -99,7 +99,7 @@ def plan_of(shape: Shape) -> Roles | None:
             watched[kind].append(place)
             if kind == "loss":
                 key = key if key is not None and key.what == "loss" else Key("loss", _order_of(name))
-        elif (order := _counts(name, key, before, after)) is not None:
+        elif (order := _counts(name, key, before, after, epoch >= 0)) is not None:
             total = place + 1 if place + 2 < len(gaps) and after.text.strip() in _TOTAL else -1
             counters.append(Counter(place, order, " ".join(name), total))
         if key is None:
@@ -173,8 +173,8 @@ def _watched(name: list[str], key: Key | None, after: TextBetween) -> str:
     return "quality" if len(name) == 1 and name[0] in _TRAIN and after.text.strip() not in _TOTAL else ""
 
 
-def _counts(name: list[str], key: Key | None, before: TextBetween, after: TextBetween) -> int | None:
-    """The order of a number that may count; None for one that cannot."""
+def _counts(name: list[str], key: Key | None, before: TextBetween, after: TextBetween, in_epoch: bool) -> int | None:
+    """The order of a number that may count; None for one that cannot. ``in_epoch`` where an epoch is named before it."""
     if after.unit is not None and not after.names and after.unit.what != "setting":
         return None
     if (order := w.counter(name)) is not None:
@@ -188,8 +188,9 @@ def _counts(name: list[str], key: Key | None, before: TextBetween, after: TextBe
     if not w.NO_COUNTER.isdisjoint(name):
         return None
     if not _LEVELS.issuperset(name):
-        # "k=120", "[Train 120/5000]"
-        lone = len(name) == 1 and (len(name[0]) == 1 or (name[0] in _TRAIN and after.text.strip() in _TOTAL))
+        # "k=120", "[Train 120/5000]", "Epoch: 1 dl: 20/302"
+        told = name[0] in _TRAIN or (in_epoch and name[0] not in w.RESULTS)
+        lone = len(name) == 1 and (len(name[0]) == 1 or (told and after.text.strip() in _TOTAL))
         return w.UNNAMED if lone else None
     return w.UNNAMED if _UNNAMED.search(before.text) else None
 

@@ -73,6 +73,8 @@ QUALITY = word_set(
     " rewards return returns score elo likelihood logp loglik logprob entropy kl genauigkeit exactitud точность ошибка"
     " recall precision 准确率 精度 正确率 précision précis"
 )
+# Of so many that were looked at.
+RESULTS = word_set("correct right hits hit success successes wins win solved passed failed matches found")
 NO_MEASURE = word_set(
     "best lowest highest max min weight weights coef scale scaler packet path threshold limit function fn type prev previous"
     " last patience count num total avgs std target delta change time rate_limit"
