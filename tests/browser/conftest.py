@@ -48,7 +48,8 @@ def strangers() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    with chromium() as started:
+    # No page of a test lives long enough to earn back what optimizing its scripts takes.
+    with chromium("--js-flags=--no-opt") as started:
         yield started
 
 

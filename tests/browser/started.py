@@ -75,9 +75,9 @@ def _running(command: str, environment: Mapping[str, str], *options: str) -> Ite
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
+def chromium(*flags: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*_FLAGS, *flags])
         yield browser
         browser.close()
 
