@@ -75,6 +75,7 @@ def one(line: str) -> Reading:
         ("iteration:2 step7/900,tagger loss: 2.5, 0.25 s/batch", 7, 0.25, 2.5),
         ("epoch: [2 / 20] | sentence: [7 / 67] | total loss : 2.5", 7, None, 2.5),
         ("Loss step 7:  2.5", 7, None, 2.5),
+        ("it=   7\tLoss/train:2.500e+00\tTime/train:0.250e+00\tLR:1.000e-03", 7, 0.25, 2.5),
         ("step   7  loss +2.5   steer -0.095  brake +0.134  skipped 0  0.25 s/step", 7, 0.25, 2.5),
         ("iteration,7,train_loss,2.5,train_accuracy,0.046875", 7, None, 2.5),
         ("step, 7, loss, 2.5, step_time, 0.25", 7, 0.25, 2.5),

@@ -75,6 +75,7 @@ _LINKS = word_set("per for of over last the")
 # "loss on training batch"
 _OF_BATCH = word_set("on over for in the this current last train training batch minibatch mini data set")
 # One of several losses: "loss1", "loss_2".
+_OF_TRAINING = re.compile(r"(?i)/train(?:ing)?$")
 _NUMBERED = re.compile(r"(?i)loss[_-]?\d")
 
 
@@ -104,6 +105,8 @@ def key_of(name: str) -> Key | None:
         return Key("loss", v.PART_OF_LOSS)
     if key is None and name[:2] == "l_":
         return key_of(f"{name[2:]} loss")  # "l_g_pix"
+    if key is None and (of_training := _OF_TRAINING.search(name)) and of_training.start():
+        return key_of(name[: of_training.start()])  # "Time/train"
     if key is None and (mark := "/" if "/" in name else "." if "." in name else ""):
         # "throughput/device/tokens_per_second", "runtime.steptime": what stands before the last slashes is a path.
         folder, _, rest = name.partition(mark)
