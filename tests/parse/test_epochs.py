@@ -345,6 +345,19 @@ def test_a_clock_of_the_run_gives_what_passed_whatever_its_last_digit_is(passed_
         assert found.tolist() == shown.tolist()
 
 
+@pytest.mark.parametrize(("took", "each_s"), [("{clock:.2f}", 0.5), ("{step_time:.2f}", 0.5), ("{any:.2f}", None)])
+def test_of_one_report_of_each_epoch_a_time_that_grows_as_its_count_is_a_clock(took: str, each_s: float | None) -> None:
+    """Reports come after so many steps, and an epoch has fewer: 48, 96, then 8 of the next but one."""
+    lines = [
+        f"epoch {at // 136} | iter {at % 136}/136 | loss 0.{at % 97:02} | took "
+        + took.format(clock=0.5 * (at % 136), step_time=0.5, any=0.1 * (at * 7919 % 400 + 1))
+        + " s"
+        for at in range(1000, 9000, 1000)
+    ]
+    times = parse(lines).steps["step_time_s"].dropna()
+    assert times.empty if each_s is None else times.tolist() == pytest.approx([each_s] * 8)
+
+
 def test_two_epochs_that_end_alike_are_two() -> None:
     lines = [
         line

@@ -352,6 +352,10 @@ def test_names_before_their_numbers() -> None:
         pytest.param("INFO -- 1:02:{s:02} - upd {n}, crit: {f}", 0.1, id="a time without a name"),
         pytest.param("train.py[line:71] DEBUG: Train step_{n}: crit : {f}", None, id="a file, its line in brackets"),
         pytest.param("(lib/run.py, line 71)=> upd {n} crit {f}", None, id="a file and its line"),
+        pytest.param("Iter: {n}, D: {f}, G:1{f}", None, id="the two parts, with nothing else"),
+        pytest.param(
+            "轮数: 7/20...  训练步数: {n}...  训练误差: {f}...  0.25 sec/batch", 0.25, id="words without blanks"
+        ),
         pytest.param("Train Epoch: 1 dl: {n}/90000 Loss: {f}", None, id="a count of a name of its own"),
         pytest.param("INFO: {n}/9000: train/total_loss: {f}, eta: 3h 12m", None, id="a logger's level"),
         pytest.param("Training: [##--------] 1.0% | (Batch {n}/9000) (L:{f}) (loss:{f})", None, id="a bar of signs"),

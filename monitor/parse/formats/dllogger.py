@@ -11,7 +11,7 @@ lines, ``DLLL {…}``, have a clock beside the metrics.
 from monitor.parse.family import Line, no_step
 
 GATES = ("DLL 20", "DLLL {")
-_IS = r'(?: : |": | )'
+_IS = r'(?: : |": | {1,9})'
 _MORE = (
     rf"(?<![\w.])(?:train_iter_time|iter_time|took){_IS}<s>",
     rf"(?<![\w.])(?:step_loss|train\.loss|train_loss|loss){_IS}<loss>",

@@ -171,6 +171,14 @@ def are_of_intervals(
     return abs(each - round(each)) <= max(_EXACT * each, 1e-9)
 
 
+def in_proportion(steps: Floats, times: Floats) -> bool:
+    """Whether times grow as the steps do that were done when they were read: a clock that begins with each epoch."""
+    known = (steps > 0) & (times > 0)
+    if not known.all() or steps.max() < 2 * steps.min():
+        return False
+    return bool(np.std(np.log(times / steps)) < _EVENLY * np.std(np.log(times)))
+
+
 def likelier_of_intervals(times: Floats, usual_gap: float, of_stopwatch: bool = False) -> bool | None:
     """The same by how often a program reports: every ten seconds, give or take a factor of five; None where that is not
     three times likelier by one reading than by the other.
@@ -185,6 +193,10 @@ def likelier_of_intervals(times: Floats, usual_gap: float, of_stopwatch: bool = 
     if abs(likelier) < _MUCH_LIKELIER or (likelier > 0 and usual < _FASTEST_S * usual_gap):
         return None
     return bool(likelier > 0)
+
+
+# A time by the step scatters less than the time itself by this factor, where it is a clock's.
+_EVENLY = 0.25
 
 
 def _near_one_or(ratio: float, other: float) -> bool | None:

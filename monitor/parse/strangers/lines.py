@@ -24,7 +24,7 @@ Shape = tuple[str, ...]
 """The texts between the numbers, one more than there are numbers."""
 
 # Of one of these every line has a piece that may be learned: it names what training watches, or says that it trains.
-_TRAINING = word_set("train epoch iteration optimi gradient backprop sgd adam learner tuning обучени эпоха")
+_TRAINING = word_set("train epoch iteration iter optimi gradient backprop sgd adam learner tuning обучени эпоха")
 _WORDS = sorted({*_TRAINING, "训练", "訓練", "학습", *LOSS, *LEARNING, *QUALITY})
 _SCAN = BytesAhoCorasick([word.encode() for word in _WORDS], implementation=Implementation.DFA)
 # Short words also stand inside of others, as "acc" does in "access".

@@ -35,7 +35,7 @@ COUNTERS = {
     **dict.fromkeys(
         (
             *("epoch", "epochs", "ep", "epoche", "épocas", "época", "epoca", "époque", "эпоха"),
-            *("轮", "轮次", "エポック", "에포크"),
+            *("轮", "轮次", "轮数", "エポック", "에포크"),
         ),
         EPOCH,
     ),
@@ -71,7 +71,7 @@ LEARNING = word_set("lr lrate grad grads gradient gnorm gradnorm lernrate")
 QUALITY = word_set(
     "acc accuracy ppl perplexity bpc bpd bpb bleu wer cer f1 auc auroc iou miou dice psnr ssim mae rmse err error reward"
     " rewards return returns score elo likelihood logp loglik logprob entropy kl genauigkeit exactitud точность ошибка"
-    " recall precision 准确率 精度 正确率 précision précis"
+    " recall precision 准确率 精度 正确率 误差 誤差 précision précis"
 )
 # Of so many that were looked at.
 RESULTS = word_set("correct right hits hit success successes wins win solved passed failed matches found")
@@ -132,13 +132,15 @@ _OTHER = re.compile(
 # "return 12.5" is code, unless it is what an episode gained.
 _GAIN = re.compile(r"(?i)\breturn(?=\s?[:=|]?\s?\0)")
 _BEST = re.compile(r"(?i)[(\[]?\bbest\b")
+# Before the name of what is trained, without a blank: "训练步数", "训练误差".
+_OF_TRAINING = re.compile(r"训练|訓練|学習|훈련")
 _WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+")
 
 
 def words(name: str) -> list[str]:
     """The words of a name in lower case, letters of any script."""
     found: list[str] = []
-    for word in _WORD.findall(name):
+    for word in _WORD.findall(_OF_TRAINING.sub(r"\g<0> ", name)):
         lower = word.lower()
         found.extend(JOINED[lower].split() if lower in JOINED else (lower,))
     return found
