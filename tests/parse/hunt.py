@@ -15,6 +15,8 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
+from monitor.errors import NoData
+from monitor.model.frames import steps_frame
 from tests.parse.compare import read_file
 
 TOLERANCE = 0.1
@@ -45,7 +47,7 @@ def judge(folder: Path, names: list[str]) -> Iterator[Judged]:
         for want in csv.DictReader(file):
             log = folder / "logs" / f"{want['name'].removesuffix('.log')}.log"
             if log.exists() and (not names or any(log.stem.startswith(name) for name in names)):
-                frame = read_file(log).steps
+                frame = _steps(log)
                 read = _read(frame)
                 truth = (
                     f"{want['verdict']} {want['steps']} {want['first_step']}-{want['last_step']} {want['step_time_s']}"
@@ -53,6 +55,13 @@ def judge(folder: Path, names: list[str]) -> Iterator[Judged]:
                 formats = " ".join(sorted(frame["format"].unique()))
                 ours = f"{read.steps} {read.first:g}-{read.last:g} {read.time_s:.6g} {formats}"
                 yield Judged(log.stem, _verdict(read, want), ours, truth)
+
+
+def _steps(log: Path) -> pd.DataFrame:
+    try:
+        return read_file(log).steps
+    except NoData:  # refused as no text
+        return steps_frame()
 
 
 def _read(steps: pd.DataFrame) -> _Read:

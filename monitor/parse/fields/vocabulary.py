@@ -175,9 +175,7 @@ LOSS_NAMES = {
     "cost": COST,  # a time where its unit says so
 }
 # What else a step's report tells, by which a step without a loss is known: how well it goes, ...
-OUTCOMES = word_set(
-    "reward rewards return returns score acc accuracy ppl perplexity rew rmse mse mae psnr ssim iou miou dice auc bleu wer cer"
-)
+OUTCOMES = word_set("reward rewards return returns score acc accuracy ppl perplexity rew rmse mse mae")
 # ... and what nothing but training has (the learning rate besides).
 ONLY_TRAINING = phrases(
     "advantage|advantages|approx kl|clip frac|clip fraction|entropy|explained variance|grad norm"
