@@ -219,8 +219,8 @@ class StepReading:
     kind: str
     """The kind of most of its reports."""
     cause: str = ""
-    """Why what is printed was read anew by the clock of the lines: interval, unit, accumulation, writers, clock; "" where it
-    was not."""
+    """Why what is printed was read anew by the clock of the lines: interval, unit, accumulation, writers, clock; shared where
+    another line tells the time of an epoch, or of all; "" where it is as printed."""
     factor: float = 1.0
     """What is printed times this is a step's time."""
     printed_s: float | None = None

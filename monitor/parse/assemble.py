@@ -56,6 +56,7 @@ from monitor.parse.steps.series import (
     without_silent_runs,
 )
 from monitor.parse.steps.timing import GENERIC, Reports, Timing, pauses_of, series_writers
+from monitor.parse.steps.witness import ClockVerdict
 from monitor.parse.strangers.collection import Strangers
 from monitor.parse.strangers.learned import learn
 from monitor.parse.table import NOBODY, At, Readings, Rows, by_code
@@ -130,8 +131,15 @@ def assemble(
         timings = tuple(
             replace(each, printed_s=identity.mean_step_s) if each.format in _OF_TRAINERS else each for each in timings
         )
-    if timed := _time_by_tokens(reports, identity.tokens_per_step) | time_by_epochs(reports, event_rows):
+    if timed := _time_by_tokens(reports, identity.tokens_per_step):
         timings = tuple(replace(each, printed_s=timed.get(each.format, each.printed_s)) for each in timings)
+    if timed := time_by_epochs(reports, event_rows):
+        timings = tuple(
+            replace(each, printed_s=timed[each.format], verdict=ClockVerdict("shared"))
+            if each.format in timed
+            else each
+            for each in timings
+        )
     table, size = reports.table, len(reports.table)
     at = _all_kept(reports)
     in_rows = _first_rows(table, at, event_rows) if len(in_tables) else {}

@@ -38,6 +38,7 @@ def with_reading(found: Report, reading: StepReading) -> Report:
         (replace(PRINTED, cause="accumulation", factor=4), "read anew by the lines' clock: one micro-batch's time"),
         (replace(PRINTED, kind="smoothed"), "a progress bar's rate"),
         (replace(PRINTED, kind="running-mean"), "means since the start"),
+        (replace(PRINTED, kind="running-mean", cause="shared"), "an epoch's time over its steps"),
         (ELAPSED, "differences of an elapsed time"),
         (StepReading("key-value", 3, "step"), ""),
     ],

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from monitor.diagnose.words.step_readings import reading_words
+from monitor.diagnose.words.step_readings import explained, reading_words
 from monitor.fetch.files.source import FilesSource
 from monitor.model import LogPage, Report
 from monitor.parse.strangers.collection import Strangers
@@ -139,6 +139,34 @@ def test_samples_that_were_counted_as_batches_are_said_to_be_counted(tmp_path: P
     (reading,) = report_of([_bar("img", 32)], tmp_path).run.logs.readings
     assert [(line.step, line.step_printed) for line in reading.lines] == [(1, False)]
     assert "32/3200" in reading.lines[0].text
+
+
+def test_steps_that_share_the_time_of_their_training_or_epoch_are_said_to(tmp_path: Path) -> None:
+    lines = [f"epoch {epoch} step {step} loss=0.5{step}" for epoch in range(2) for step in range(1, 21)]
+    (reading,) = report_of([*lines, "Training took: 80.0 s"], tmp_path).run.logs.readings
+    said = explained(reading)
+    assert "    step time 2.00 s: what an epoch or the whole training took, by another line, over its steps" in said
+    assert not any("as printed, a mean" in line for line in said)
+
+
+def test_an_epochs_clock_in_its_one_report_is_said_to_be_shared_by_its_steps(tmp_path: Path) -> None:
+    lines = [
+        f"epoch {at // 136} | iter {at % 136}/136 | loss 0.5 | took {at % 136 / 4:.2f} s"
+        for at in range(1000, 9000, 1000)
+    ]
+    (reading,) = report_of(lines, tmp_path).run.logs.readings
+    assert "    step time 0.250 s: from the elapsed time that this line prints, over its steps" in explained(reading)
+
+
+def test_samples_up_to_a_report_are_no_steps_between(tmp_path: Path) -> None:
+    lines = [
+        f"2026-03-04 09:{turn // 2:02}:{turn % 2 * 30:02},000 loss: 2.{turn:02} [{64 + 6400 * (turn % 9):>5}/60000]"
+        for turn in range(90)
+    ]
+    (reading,) = report_of(lines, tmp_path).run.logs.readings
+    said = explained(reading)
+    assert "    step 6,464: as printed, 100 steps after the report before it" in said
+    assert "over the 100 steps between" in next(line for line in said if line.startswith("    step time 0.300 s"))
 
 
 def test_a_report_in_pieces_is_explained_by_the_line_that_counts(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ HOW = {
     "cumulative": "differences of an elapsed time that the lines print",
     "aggregated": "medians over a minute or more",
     "line-clock": "the time between lines, by their own clock",
+    "shared": "what an epoch or the whole training took, by another line, over its steps",
 }
 # The same behind a time, or a job's name, in a few words; and in a word or two, for a narrow table.
 _BRIEF = {
@@ -24,6 +25,7 @@ _BRIEF = {
     "running-mean": "means since the start",
     "cumulative": "differences of an elapsed time",
     "aggregated": "medians over a minute or more",
+    "shared": "an epoch's time over its steps",
 }
 _SHORT = {
     "line-clock": "lines' clock",
@@ -31,6 +33,7 @@ _SHORT = {
     "running-mean": "running mean",
     "cumulative": "elapsed time",
     "aggregated": "medians",
+    "shared": "epoch's time",
 }
 BY_CLOCK = "by the lines' clock"
 AS_PRINTED = "as printed"
@@ -91,7 +94,7 @@ def how_words(readings: Sequence[StepReading]) -> str:
     main = _main(readings)
     if main is None:
         return ""
-    return (_OF_RUN if _is_of_run(main) else HOW.get(main.kind, main.kind)) + _resolution(main)
+    return (_OF_RUN if _is_of_run(main) else HOW.get(_how(main), main.kind)) + _resolution(main)
 
 
 def way_of(readings: Sequence[StepReading]) -> Way:
@@ -102,7 +105,7 @@ def way_of(readings: Sequence[StepReading]) -> Way:
     clock = main.kind == "line-clock"
     anew = _OF_UNIT.get(main.factor, "another unit") if main.cause == "unit" else _ANEW.get(main.cause, "")
     learned = bool(main.shape) or main.format == _LEARNED
-    return Way(main.kind, _resolution(main), clock and main.cause == "clock", "" if clock else anew, learned)
+    return Way(_how(main), _resolution(main), clock and main.cause == "clock", "" if clock else anew, learned)
 
 
 def came_by(readings: Sequence[StepReading]) -> str:
@@ -113,7 +116,7 @@ def came_by(readings: Sequence[StepReading]) -> str:
 def counts_pauses(readings: Sequence[StepReading]) -> bool:
     """Whether a time has all in it that passes between two reports, also what a program leaves out of a printed time."""
     main = _main(readings)
-    return main is not None and main.kind in {"line-clock", "cumulative"}
+    return main is not None and _how(main) in {"line-clock", "cumulative", "shared"}
 
 
 def otherwise(name: str, first: Sequence[StepReading], other: Sequence[StepReading], by_clock: bool) -> str:
@@ -169,6 +172,11 @@ def _main(readings: Sequence[StepReading]) -> StepReading | None:
     """The format of most reports, of those that have times."""
     timed = (each for each in readings if each.cause != "untold")
     return next((each for each in timed if each.printed_s is not None or each.clock_s is not None), None)
+
+
+def _how(reading: StepReading) -> str:
+    """The kind of its times, or that they are shared: both as ``HOW`` has them."""
+    return "shared" if reading.cause == "shared" else reading.kind
 
 
 def _is_of_run(reading: StepReading) -> bool:
@@ -271,6 +279,10 @@ def _came(line: ReadLine, reading: StepReading) -> str:
         return f"{step_seconds(line.step_time_s and line.step_time_s / reading.factor)} as printed, times {reading.factor:g}"
     if _is_of_run(reading):
         return _OF_RUN
+    if reading.cause == "shared":
+        return HOW["shared"]
+    if line.kind == "cumulative" and not line.steps_since:
+        return "from the elapsed time that this line prints, over its steps"
     return {
         "step": "as printed, or one over the printed rate",
         "interval": f"as printed, a mean{between or ' of several steps'}",

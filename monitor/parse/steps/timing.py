@@ -115,7 +115,7 @@ class Reports:
         at = np.concatenate(parts)
         if len(at) == len(parts) >= _TELLING and clocks.in_proportion(self.table.step[at], self.table.time_s[at]):
             for segment, one in enumerate(parts):
-                self.keep(one, self.table.time_s[one] / self.table.step[one], self.table.code("running-mean"), segment)
+                self.keep(one, self.table.time_s[one] / self.table.step[one], self.table.code("cumulative"), segment)
             return
         sums = _are_sums(self.table, parts, self.samples)
         # A clock of the run goes on where a counter of the epoch begins again.

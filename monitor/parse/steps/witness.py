@@ -48,7 +48,7 @@ _STEADY = 1.3
 LARGEST_GAP = 5_000
 _UNITS = (1e-9, 1e-6, 1e-3, 1 / 3600, 1 / 60, 60.0, 3600.0, 1e3, 1e6)
 
-Cause = Literal["", "interval", "unit", "accumulation", "writers", "clock", "untold"]
+Cause = Literal["", "interval", "unit", "accumulation", "writers", "clock", "untold", "shared"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,8 @@ class ClockVerdict:
 
     cause: Cause = ""
     """What explains that they differ; "" where they agree, or where nothing can be told. "untold": what is printed is one
-    step's or that of all since the report before, and neither clock nor anything else tells which."""
+    step's or that of all since the report before, and neither clock nor anything else tells which; "shared": reports print no
+    time, and have that of their epoch, or of the training, which another line tells."""
     factor: float = 1.0
     """The printed times times this are seconds of one step; 1 where ``cause`` is "" or "clock"."""
     ratio: float = float("nan")
