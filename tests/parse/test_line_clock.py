@@ -70,6 +70,12 @@ def test_a_fraction_of_samples_that_begins_with_one_batch_tells_it(
     assert known.empty if step_time_s is None else known.median() == pytest.approx(step_time_s)
 
 
+def test_a_fraction_of_steps_may_begin_with_an_earlier_report_than_the_others() -> None:
+    counts = (10, 50, 100, 150, 200)
+    parsed = _events([(0.2 * at, f"loss: 2.{at % 90:02}  [{at:>5}/220]") for at in counts])
+    assert _times(parsed)[1:] == pytest.approx([0.2] * 4)
+
+
 def test_the_time_that_a_line_prints_serves_where_the_source_has_none() -> None:
     parsed = parse([_stamped(30 * step, f"step {step} loss 2.5") for step in range(5)])
     assert _times(parsed)[1:] == pytest.approx([30.0] * 4)

@@ -75,12 +75,13 @@ def batches_of_bar(table: Readings, at: At) -> None:
 def batch_of_fraction(table: Readings, at: At) -> float:
     """How many samples a batch has, by the reports of one epoch that count the samples of all; NaN where they count steps.
 
-    "loss: 2.3  [   64/60000]" comes behind the first batch, 6464 a hundred batches later. A count of batches begins with the
-    first of them, or with as many as lie between two reports.
+    "loss: 2.3  [   64/60000]" comes behind the first batch, and from there on 6400 lie between two. A count of batches begins
+    with the first of them, or with as many as lie between two reports.
     """
     steps, totals = table.step[at], table.epoch_total[at]
     size, behind = float(steps[0]), steps[1:][steps[1:] != totals[1:]]
     if len(behind) < _FEWEST_BEHIND or not size >= _SMALLEST_BATCH or np.isnan(totals).any():
         return np.nan
-    whole = (behind % size == 0).all() and (np.diff(behind, prepend=size) >= _LEAST_INTERVAL * size).all()
-    return size if whole else np.nan
+    interval = behind[0] - size
+    every = (np.diff(behind) == interval).all() and interval >= _LEAST_INTERVAL * size and interval % size == 0
+    return size if every else np.nan
