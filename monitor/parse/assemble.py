@@ -118,7 +118,7 @@ def assemble(
     if not reports.kept and not joint:
         # Bars that are no training's are no reports.
         reports = _told(in_tables.table(), event_rows, identity, said)
-    names = {str(reports.table.texts[reports.table.format[at[0]]]) for at in reports.kept if len(at)}
+    names = {reports.table.format_of(at) for at in reports.kept if len(at)}
     learned = learn(strangers, said.trains) if strangers is not None and names <= {UNCOUNTED} else None
     if learned is not None and len(learned.rows) > sum(map(len, reports.kept)):
         reports = _told(learned.rows.table(), event_rows, identity, said)
@@ -128,18 +128,9 @@ def assemble(
         event_rows = sorted([*event_rows, *begun], key=_in_streams)
     timings = reports.settle(Evaluated(event_rows))
     if identity.mean_step_s is not None and _time_by_run(reports, identity.mean_step_s):
-        timings = tuple(
-            replace(each, printed_s=identity.mean_step_s) if each.format in _OF_TRAINERS else each for each in timings
-        )
-    if timed := _time_by_tokens(reports, identity.tokens_per_step):
-        timings = tuple(replace(each, printed_s=timed.get(each.format, each.printed_s)) for each in timings)
-    if timed := time_by_epochs(reports, event_rows):
-        timings = tuple(
-            replace(each, printed_s=timed[each.format], verdict=ClockVerdict("shared"))
-            if each.format in timed
-            else each
-            for each in timings
-        )
+        timings = _with_times(timings, dict.fromkeys(_OF_TRAINERS, identity.mean_step_s))
+    timings = _with_times(timings, _time_by_tokens(reports, identity.tokens_per_step))
+    timings = _with_times(timings, time_by_epochs(reports, event_rows), ClockVerdict("shared"))
     table, size = reports.table, len(reports.table)
     at = _all_kept(reports)
     in_rows = _first_rows(table, at, event_rows) if len(in_tables) else {}
@@ -161,6 +152,18 @@ def assemble(
     if learned is None:
         return Parsed(*frames, identity, timings, moved, examples=in_rows)
     return Parsed(*frames, identity, timings, moved, learned.shapes, {**in_rows, **learned.examples})
+
+
+def _with_times(
+    timings: tuple[Timing, ...], printed_s: Mapping[str, float], verdict: ClockVerdict | None = None
+) -> tuple[Timing, ...]:
+    """Those of the formats that were given a time with it, and with a verdict of their own where there is one."""
+    return tuple(
+        replace(each, printed_s=printed_s[each.format], verdict=verdict or each.verdict)
+        if each.format in printed_s
+        else each
+        for each in timings
+    )
 
 
 def _all_kept(reports: Reports) -> At:
@@ -228,7 +231,7 @@ def _series(table: Readings) -> Iterator[dict[str, At]]:
             yield of_writer
             of_writer = {}
         last = who
-        of_writer[str(table.texts[table.format[at[0]]])] = at
+        of_writer[table.format_of(at)] = at
     yield of_writer
 
 
@@ -343,7 +346,7 @@ def _by_images(table: Readings, at: At, images_per_step: int | None) -> None:
 def _time_by_run(reports: Reports, mean_step_s: float) -> bool:
     """Where a trainer's losses have no time of their own, that of each step is the mean of its run; whether there are any."""
     table = reports.table
-    of = [at for at in reports.kept if len(at) and str(table.texts[table.format[at[0]]]) in _OF_TRAINERS]
+    of = [at for at in reports.kept if len(at) and table.format_of(at) in _OF_TRAINERS]
     of = [at for at in of if np.isnan(reports.time_s[at]).all()]
     for at in of:
         reports.time_s[at], reports.kind[at] = mean_step_s, table.code("running-mean")
@@ -362,7 +365,7 @@ def _time_by_tokens(reports: Reports, tokens: int | None) -> dict[str, float]:
         if len(at) and np.isnan(reports.time_s[at]).all() and (table.throughput_unit[at] == whole).all():
             reports.time_s[at] = durations(tokens / table.throughput[at])
             reports.kind[at] = table.code("interval")
-            timed.setdefault(str(table.texts[table.format[at[0]]]), float(np.nanmedian(reports.time_s[at])))
+            timed.setdefault(table.format_of(at), float(np.nanmedian(reports.time_s[at])))
     return timed
 
 

@@ -124,6 +124,10 @@ class Readings:
             self.texts = np.append(self.texts, np.array([text], dtype=object))
         return self._codes[text]
 
+    def format_of(self, at: At) -> str:
+        """The name of the format of these rows, of one series."""
+        return str(self.texts[self.format[at[0]]])
+
     def taken(self, name: str, at: At) -> Column:
         """The values of a column at these rows; the column is gone then, since a table and its frame are large."""
         values: Column = getattr(self, name)[at]

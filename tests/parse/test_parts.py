@@ -202,12 +202,12 @@ def test_runs_of_a_count_without_a_loss_are_evaluations_where_others_tell_one(ru
     assert set(found["step_time_s"]) == ({0.4, 0.1} if runs == 1 else {0.4})
 
 
-def test_a_bar_over_images_trains_where_it_names_its_epoch() -> None:
-    bar = "{what}{images}/64000 [00:01<00:10, 1500.0img/s]"
-    for what, batches in (("Epoch 3/9:  1%|# | ", 500), ("Resizing:  1%|# | ", 0)):
-        text = "\r".join(bar.format(what=what, images=images) for images in range(128, 64000, 128))
-        assert parse([text]).steps["total"].max() == (batches or None) or not batches
-        assert len(parse([text]).steps) == max(0, batches - 1)
+@pytest.mark.parametrize(("what", "totals"), [("Epoch 3/9", {500}), ("Resizing", set())])
+def test_a_bar_over_images_trains_where_it_names_its_epoch(what: str, totals: set[int]) -> None:
+    text = "\r".join(f"{what}:  1%|# | {images}/64000 [00:01<00:10, 1500.0img/s]" for images in range(128, 64000, 128))
+    steps = parse([text]).steps
+    assert set(steps["total"]) == totals
+    assert len(steps) == (499 if totals else 0)
 
 
 def test_batches_that_are_done_head_a_block() -> None:

@@ -47,6 +47,8 @@ _REPORTS_EVERY_S = 10.0
 _FASTEST_S = 2e-3
 _MUCH_LIKELIER = 3.0
 _BY_NAME = 4.0
+# A time by the step scatters less than the time itself by this factor, where it is a clock's.
+_EVENLY = 0.25
 
 
 def is_clock(values: Floats, tick_s: float = 0.0) -> bool:
@@ -193,10 +195,6 @@ def likelier_of_intervals(times: Floats, usual_gap: float, of_stopwatch: bool = 
     if abs(likelier) < _MUCH_LIKELIER or (likelier > 0 and usual < _FASTEST_S * usual_gap):
         return None
     return bool(likelier > 0)
-
-
-# A time by the step scatters less than the time itself by this factor, where it is a clock's.
-_EVENLY = 0.25
 
 
 def _near_one_or(ratio: float, other: float) -> bool | None:

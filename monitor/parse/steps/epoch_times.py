@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,30 +30,41 @@ def time_by_epochs(reports: Reports, events: Sequence[EventRow]) -> dict[str, fl
         at = np.concatenate(parts)
         at = at[np.argsort(table.line[at], kind="stable")]
         lines, before = table.line[at], (0, 0.0)
-        for line, seconds, of_run in told.get(stream, ()):
-            own = at[before[0] : int(np.searchsorted(lines, line))]
-            steps = _steps_of_run(table, own, before[1]) if of_run else _steps_of_epoch(table, own, before[1])
-            if steps is not None:
-                reports.time_s[own], reports.kind[own] = seconds / steps, table.code("running-mean")
-                found.setdefault(name, []).append(seconds / steps)
+        for span in told.get(stream, ()):
+            own = at[before[0] : int(np.searchsorted(lines, span.line))]
+            steps_of = _steps_of_run if span.of_run else _steps_of_epoch
+            if (steps := steps_of(table, own, before[1])) is not None:
+                reports.time_s[own], reports.kind[own] = span.seconds / steps, table.code("running-mean")
+                found.setdefault(name, []).append(span.seconds / steps)
             before = before[0] + len(own), float(table.step[own[-1]]) if len(own) else before[1]
     return {name: float(np.median(times)) for name, times in found.items()}
 
 
-def _told(events: Iterable[EventRow]) -> dict[str, list[tuple[int, float, bool]]]:
-    """Of each stream the lines that tell what passed, with the seconds; True where that may be more than an epoch."""
-    took: dict[str, list[tuple[int, float, bool]]] = {}
+class _Passed(NamedTuple):
+    """What a line tells of the time before it."""
+
+    line: int
+    seconds: float
+    of_run: bool
+    """It may be that of several epochs."""
+
+
+def _told(events: Iterable[EventRow]) -> dict[str, list[_Passed]]:
+    """The lines of each stream that tell what passed."""
+    took: dict[str, list[_Passed]] = {}
     clocks: dict[str, list[tuple[int, float, float]]] = {}
     for row in events:
         if row.kind == EPOCH_TIME:
-            took.setdefault(row.stream, []).append((row.line, float(row.text), False))
+            took.setdefault(row.stream, []).append(_Passed(row.line, float(row.text), of_run=False))
         elif row.kind == ELAPSED:
             seconds, tick_s = map(float, row.text.split())
             clocks.setdefault(row.stream, []).append((row.line, seconds, tick_s))
     for stream, shown in clocks.items():
         if stream not in took:
             passed = laps(np.array([clock_s for _, clock_s, _ in shown]), max(tick_s for _, _, tick_s in shown))
-            took[stream] = [(line, each_s, True) for (line, _, _), each_s in zip(shown, passed.tolist(), strict=True)]
+            took[stream] = [
+                _Passed(line, each_s, of_run=True) for (line, _, _), each_s in zip(shown, passed.tolist(), strict=True)
+            ]
     return took
 
 
@@ -93,7 +105,7 @@ def _passed(seconds: Floats, tick_s: float) -> Floats:
 def _by_stream_and_format(table: Readings, series: Iterable[At]) -> dict[tuple[str, str], list[At]]:
     found: dict[tuple[str, str], list[At]] = {}
     for at in series:
-        key = str(table.texts[table.stream[at[0]]]), str(table.texts[table.format[at[0]]])
+        key = str(table.texts[table.stream[at[0]]]), table.format_of(at)
         found.setdefault(key, []).append(at)
     return found
 
@@ -116,9 +128,12 @@ def _steps_of_epoch(table: Readings, at: At, done: float) -> float | None:
         return None
     if (totals == totals[0]).all():
         left = float(totals[0] - steps[-1])
-        # One report stands at the end, or another would stand beyond it, as before.
-        most = gaps[-1] if len(at) > 1 else steps[-1] - 1 if done >= steps[-1] else 1
-        if 0 <= left <= most and (len(at) == 1 or steps[0] <= gaps[0]):
+        if len(at) > 1:
+            most, from_begin = gaps[-1], steps[0] <= gaps[0]
+        else:
+            # It stands at the end, or another would stand beyond it, as before.
+            most, from_begin = steps[0] - 1 if done >= steps[0] else 1, True
+        if from_begin and 0 <= left <= most:
             return float(totals[0])
         if len(at) > 1 and left > gaps[-1]:
             return None

@@ -27,6 +27,13 @@ from monitor.parse.table import NOBODY, At, Ints, Readings
 LOSSES = "hf-trainer"
 _OWN_BARS = frozenset({"keras"})
 _NOTHING = np.empty(0, np.intp)
+# What an event marks, by the field of ``Marks``.
+_MARKS = {
+    "evaluation-begin": "begins",
+    "evaluation-end": "ends",
+    EVALUATION_HEAD: "heads",
+    DATA_PREPARED: "prepared",
+}
 # A text that tells the time of one step in twenty is worth more than a bar's smoothed one for each.
 _ENOUGH = 20
 _FEWEST_EPOCHS = 4
@@ -52,41 +59,25 @@ def evaluations(events: Iterable[EventRow], unread: bool = False) -> Evaluations
 
     Bars that say that they evaluate are out already, and mark nothing.
     """
-    begins: dict[str, list[int]] = {}
-    ends: dict[str, list[int]] = {}
+    lines: dict[str, dict[str, list[int]]] = {}
     serves, trains = False, unread
-    epochs: dict[str, dict[str, int]] = {}
-    trained: dict[str, list[int]] = {}
-    heads: dict[str, list[int]] = {}
-    prepared: dict[str, list[int]] = {}
+    epochs: set[tuple[str, str]] = set()
     for event in events:
+        marks = lines.setdefault(event.stream, {})
         if event.kind in EPOCH_LINES:
-            epochs.setdefault(event.stream, {}).setdefault(event.text, event.line)
+            if (event.stream, event.text) not in epochs:
+                epochs.add((event.stream, event.text))
+                marks.setdefault("epochs", []).append(event.line)
             if event.kind == EPOCH_TRAINED:
-                trained.setdefault(event.stream, []).append(event.line)
-        elif event.kind == EVALUATION_HEAD:
-            heads.setdefault(event.stream, []).append(event.line)
-        elif event.kind == DATA_PREPARED:
-            prepared.setdefault(event.stream, []).append(event.line)
-        elif event.kind == "evaluation-end":
-            ends.setdefault(event.stream, []).append(event.line)
-        elif event.kind == "evaluation-begin" and "%|" not in event.text:
-            begins.setdefault(event.stream, []).append(event.line)
+                marks.setdefault("trained", []).append(event.line)
+        elif event.kind in _MARKS and not (event.kind == "evaluation-begin" and "%|" in event.text):
+            marks.setdefault(_MARKS[event.kind], []).append(event.line)
         serves = serves or event.kind == "inference"
         trains = trains or event.text == TRAINS
-    streams = begins.keys() | ends.keys() | epochs.keys() | heads.keys() | prepared.keys()
-    marks = {
-        stream: Marks(
-            np.array(begins.get(stream, ()), np.int64),
-            np.array(ends.get(stream, ()), np.int64),
-            np.array(list(epochs.get(stream, {}).values()), np.int64),
-            np.array(trained.get(stream, ()), np.int64),
-            np.array(heads.get(stream, ()), np.int64),
-            np.array(prepared.get(stream, ()), np.int64),
-        )
-        for stream in streams
+    by_stream = {
+        stream: Marks(**{name: np.array(at, np.int64) for name, at in marks.items()}) for stream, marks in lines.items()
     }
-    return Evaluations(marks, serves, trains)
+    return Evaluations(by_stream, serves, trains)
 
 
 @dataclass(slots=True)

@@ -29,7 +29,7 @@ def batches_of_keras(table: Readings, at: At, samples_per_epoch: frozenset[int])
 
     Keras said "ms/step" of them, too, until 2.3. It says on how many samples it trains; or the bar jumps by batches.
     """
-    if str(table.texts[table.format[at[0]]]) != "keras":
+    if table.format_of(at) != "keras":
         return
     whole = at[~np.isnan(table.clock_s[at]) & (table.meaning[at] != table.code(LEFT))]
     with np.errstate(divide="ignore"):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.parse.columns import Floats
-from monitor.parse.rows import BARS, LEFT
+from monitor.parse.rows import BARS, LEFT, UNCOUNTED
 from monitor.parse.steps.timing import written_ms
 from monitor.parse.table import At, Codes, Readings, by_code
 
@@ -67,7 +67,7 @@ def joined(table: Readings, at: At) -> At:
         elif newest >= 0 and table.line[place] - table.line[newest] <= _BLOCK_LINES:
             _fill(table, newest, place)
     reports: At = at[~more]
-    if table.texts[table.format[at[0]]] == _ANNOUNCED:
+    if table.format_of(at) == _ANNOUNCED:
         reports = reports[~np.isnan(table.time_s[reports])]
     return reports
 
@@ -88,7 +88,7 @@ def put_together(table: Readings, at: At) -> At:
     tells = np.any(told, axis=0)
     stays = np.ones(len(at), bool)
     whole = table.code("")
-    losses = table.bar[at].tolist() if str(table.texts[table.format[at[0]]]) in _OF_ANY_NAME else [whole] * len(at)
+    losses = table.bar[at].tolist() if table.format_of(at) in _OF_ANY_NAME else [whole] * len(at)
     first, seen = 0, {losses[0]}
     for place, more in enumerate(follows.tolist(), start=1):
         if not more:
@@ -145,7 +145,7 @@ def fitted(table: Readings, at: At) -> At:
     Of several numbers the one that takes longest is trained, and any that has three epochs in a row. Of one line each
     nothing is known.
     """
-    if str(table.texts[table.format[at[0]]]) != "keras":
+    if table.format_of(at) != "keras":
         return at
     # Whole epochs tell more; of the one that is not whole yet the redraws do.
     whole, drawn = _whole(table, at)
@@ -190,7 +190,7 @@ def by_epoch(table: Readings, at: At) -> At:
     far, where a time of one step says that steps are counted; else by the epoch.
     """
     _epoch_first(table, at)
-    name = str(table.texts[table.format[at[0]]]) if len(at) else ""
+    name = table.format_of(at) if len(at) else ""
     # MindSpore's line does not say that its step is the last of the epoch: that shows when the next epoch ends there, too.
     if not name.startswith("keras") and (name != "mindspore" or len(np.unique(table.epoch[at])) < 2):
         return at
@@ -320,7 +320,7 @@ def without_silent_runs(table: Readings, at: At) -> At:
 
 def numbered(table: Readings, at: At) -> At:
     """Numbers the reports of a trainer that prints its loss and nothing else, once a step: the n-th is step n."""
-    if len(at) and table.texts[table.format[at[0]]] == "loss-only":
+    if len(at) and table.format_of(at) == UNCOUNTED:
         table.step[at] = np.arange(1, len(at) + 1)
     return at
 
@@ -355,7 +355,7 @@ def _told_again(table: Readings, at: At, steps: Floats) -> NDArray[np.bool_]:
     """
     again = (np.diff(steps) == 0) & (np.diff(table.line[at]) > 1)
     epochs = table.epoch[at]
-    if table.texts[table.format[at[0]]] in BARS:
+    if table.format_of(at) in BARS:
         anew = False
     elif again.all() and steps[0] > 0:
         # Where epochs have numbers each may end there; several of one number are of several trainings.

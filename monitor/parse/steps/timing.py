@@ -185,7 +185,8 @@ class Reports:
                 self.time_s[at] *= told.factor
                 if told.cause == "interval":
                     self.kind[at] = table.code("interval")
-            if _counts_epochs(table, at) or (done := self._done(at)) is None:
+            each = self._each(at)
+            if _counts_epochs(table, at) or (done := self._done(at, each)) is None:
                 continue
             # What is left of the run is an estimate, a number without a name no more, and a time of day is of whole seconds:
             # the clock of the lines tells more.
@@ -196,7 +197,7 @@ class Reports:
                 at_ms = evaluated.left_out(stream, at_ms)
                 times = witness.line_times(done, at_ms)
                 if not np.isnan(times).all():
-                    moves.append(self._each(at))
+                    moves.append(each)
                     self.time_s[at], self.kind[at] = times, table.code(LINE_CLOCK)
                     by_clock.append(times)
                     gaps = np.diff(done)
@@ -237,9 +238,8 @@ class Reports:
                 self.time_s[at] = clocks.shared(_counted(self.table, at), self.time_s[at], usual_gap)
         return None
 
-    def _done(self, at: At) -> Floats | None:
-        """The steps done at each report; None where its counter does not tell them."""
-        each = self._each(at)
+    def _done(self, at: At, each: float) -> Floats | None:
+        """The steps done at each report, by how far a step moves the counter; None where that does not tell them."""
         if np.isnan(each):
             return None
         return _counted(self.table, at) if each == 1.0 else np.ceil(self.table.step[at] / each)
@@ -250,7 +250,7 @@ class Reports:
             return batch
         if not _counts_samples(self.table, at):
             return 1.0
-        if not self.samples or str(self.table.texts[self.table.format[at[0]]]) not in _OF_SAMPLES:
+        if not self.samples or self.table.format_of(at) not in _OF_SAMPLES:
             return np.nan
         return self.samples if (np.diff(self.table.step[at] / self.samples) % 1 == 0).all() else np.nan
 
@@ -267,7 +267,7 @@ class Reports:
         at_ms = written_ms(self.table, at)
         if at_ms is None:
             return None
-        if (done := self._done(at)) is None:
+        if (done := self._done(at, self._each(at))) is None:
             return None
         pauses = self.pauses_ms.get(str(self.table.texts[self.table.stream[at[0]]]), np.empty(0))
         return witness.observed(done, self.time_s[at], at_ms, pauses)
@@ -315,7 +315,7 @@ def _counts_epochs(table: Readings, at: At) -> bool:
 def _counts_samples(table: Readings, at: At) -> bool:
     """The counter goes by samples or tokens: how many steps lie between two reports is not known."""
     gaps = np.diff(table.step[at])
-    named = str(table.texts[table.format[at[0]]]) in _OF_SAMPLES and bool((gaps > 1).any())
+    named = table.format_of(at) in _OF_SAMPLES and bool((gaps > 1).any())
     return named or (len(gaps) > 0 and float(np.median(gaps)) > witness.LARGEST_GAP)
 
 
@@ -433,11 +433,7 @@ def printed_times(
         return times, np.where(from_clock, table.code("cumulative"), by_rate)
     if meaning == "clock" and clocks.begins_anew(times):
         meaning = "either"
-    if (
-        meaning == "step"
-        and str(table.texts[table.format[at[0]]]) in GENERIC
-        and clocks.is_clock_of_another_name(times)
-    ):
+    if meaning == "step" and table.format_of(at) in GENERIC and clocks.is_clock_of_another_name(times):
         meaning = "clock"
     if meaning == "clock" or (meaning == "either" and (of_run or clocks.is_clock(times, tick_s))):
         times, kind = clocks.differenced(steps, times, tick_s, before), "cumulative"
@@ -462,7 +458,7 @@ def printed_times(
 
 def _is_mean(table: Readings, at: At, meaning: str) -> bool:
     """The reports of a generic format print a mean beside their clock, and no rate of steps."""
-    generic = str(table.texts[table.format[at[0]]]) in GENERIC
+    generic = table.format_of(at) in GENERIC
     return generic and meaning in _MEANS and not (table.throughput_unit[at] == table.code("it/s")).any()
 
 

@@ -195,8 +195,8 @@ def _uncounted(all_found: Sequence[Found], writers: Sequence[Writer], epochs: in
             return None
         if plan is None or not plan.losses or plan.evaluates or plan.other_work:
             continue
-        if _name(found.shape, plan.losses[0]) in _ALSO_MEASURED and not plan.trains:
-            continue
+        if _name(found.shape, plan.losses[0]) == "mse" and not plan.trains:
+            continue  # as often the measure of an evaluation
         known = {plan.epoch, *plan.losses, *plan.learning, *plan.quality, *(entry.place for entry in plan.entries)}
         if plan.epoch >= 0 and _OF_ALL.fullmatch(found.shape[plan.epoch + 1]):
             known.add(plan.epoch + 1)
@@ -387,8 +387,6 @@ def _epochs(all_found: Sequence[Found]) -> int:
     return most
 
 
-# Losses that are as often the measure of an evaluation.
-_ALSO_MEASURED = frozenset({"mse"})
 _OF_ALL = re.compile(r"\s*(?:/|of)\s*")
 _EPOCH = re.compile(r"\b(?:epochs?|epoche|epoca|époque|эпоха)\b")
 
