@@ -214,12 +214,12 @@ def is_final(run: Run, now: datetime) -> bool:
 
     The profiler's output is asked for again by itself where it could not be read.
     """
-    ended = run.job.ended
-    return (
-        ended is not None
-        and now - ended >= SETTLED_AFTER
-        and not any(gap.transient and gap.what != "profiler" for gap in run.gaps)
-    )
+    return is_settled(run.job, now) and not any(gap.transient and gap.what != "profiler" for gap in run.gaps)
+
+
+def is_settled(job: Job, now: datetime) -> bool:
+    """Whether the job ended so long ago that no line of it is still to come."""
+    return job.ended is not None and now - job.ended >= SETTLED_AFTER
 
 
 class Cache:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -19,6 +20,8 @@ EXIT_INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and gives its exit code: that of what it found out, else 3 where its output was lost."""
+    # Arrow's own pool keeps what was given back to it; where somebody chose one, that is it.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     with outlets():
         arguments = argparse.Namespace(lost="", command="line")
         code = _ended(argv, arguments)

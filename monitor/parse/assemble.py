@@ -99,8 +99,10 @@ def assemble(
     events: Iterable[EventRow],
     numbering: Mapping[str, int | None] = MappingProxyType({}),
     strangers: Strangers | None = None,
+    last: bool = False,
 ) -> Parsed:
-    """The frames of all rows so far; the order in which rows were recognized does not matter.
+    """The frames of all rows so far; the order in which rows were recognized does not matter. With ``last`` the rows are
+    given up for them.
 
     ``numbering`` has the number that a stream's first line was given where that is not 1; None where the stream's head
     was not read yet, so that of its lines the order is known and no number. From ``strangers`` is learned where there are
@@ -111,7 +113,7 @@ def assemble(
     event_rows = sorted(events, key=_in_streams)
     identity = identify(event_rows)
     said = evaluations(event_rows, unread=bool(headless))
-    table, in_tables = blocks.completed(steps), delimited.reports(event_rows)
+    table, in_tables = blocks.completed(steps, last), delimited.reports(event_rows)
     # A table of a log that also has reports of its own says them again.
     joint = len(in_tables) >= 2 * len(table)
     reports = _told(blocks.together_with(table, in_tables) if joint else table, event_rows, identity, said)
@@ -340,7 +342,7 @@ def _by_images(table: Readings, at: At, images_per_step: int | None) -> None:
     own, each = at[known], each[known]
     table.step[own] = np.round(1000 * table.epoch_share[own] / each)
     _time_by_size(table, own, each)
-    table.counter[at] = table.epoch_share[at] = np.nan
+    table.put(at, counter=np.nan, epoch_share=np.nan)
 
 
 def _time_by_run(reports: Reports, mean_step_s: float) -> bool:
@@ -376,8 +378,7 @@ def _give_losses(table: Readings, at: At, losses: At) -> None:
     told = losses[before >= 0]
     for place, report in zip(np.sort(at)[before[before >= 0]].tolist(), told.tolist(), strict=True):
         if np.isnan(table.loss[place]):
-            table.loss[place] = table.loss[report]
-            table.learning_rate[place] = table.learning_rate[report]
+            table.put(place, loss=table.loss[report], learning_rate=table.learning_rate[report])
 
 
 def _steps(reports: Reports, at: At, identity: Identity) -> pd.DataFrame:

@@ -24,6 +24,8 @@ def durations(values_s: Floats) -> Floats:
 
 def last_digit(printed: Floats) -> float:
     """What the last digit of numbers counts: 0.01 for 0.25 and 1.5; 0 where they have too many digits to tell."""
-    scaled = printed[None, :] * 10.0 ** np.arange(_MOST_DECIMALS)[:, None]
-    whole = np.isclose(scaled, np.round(scaled), rtol=1e-9, atol=1e-9).all(axis=1)
-    return 10.0 ** -int(whole.argmax()) if whole.any() else 0.0
+    for decimals in range(_MOST_DECIMALS):
+        scaled = printed * 10.0**decimals
+        if np.isclose(scaled, np.round(scaled), rtol=1e-9, atol=1e-9).all():
+            return 10.0**-decimals
+    return 0.0

@@ -32,6 +32,8 @@ _MOST_STEPS_APART = 256
 #: So many pieces of reports are kept, in whole stretches of so many lines.
 MOST_PIECES = 400_000
 _STRETCH_LINES = 1024
+# So many pages become one block.
+_TOGETHER = 64
 
 NOBODY = -1
 """The rank of a line that names none."""
@@ -58,6 +60,11 @@ _MISSING = dict.fromkeys((*_NUMBERS, "time_ms", "stamp_ms"), np.nan) | {
 }
 _CODES = ("part", "rank", "host", "local_rank", "task", *_TEXTS)
 _DTYPES = {"line": "i8", "nested": "?"} | dict.fromkeys(_CODES, "i4")
+# What assembly writes into. Of the rest a column that is the same in all rows takes the room of one value until
+# ``Readings.put`` writes something else.
+_WORKED_ON = frozenset(
+    ("line", "time_ms", "rank", "meaning", "throughput_unit", "step", "time_s", "throughput", "loss")
+)
 
 
 Place = tuple[int, int, int | None, int, str, bool, int, int, float | None, int | None]
@@ -128,6 +135,17 @@ class Readings:
         """The name of the format of these rows, of one series."""
         return str(self.texts[self.format[at[0]]])
 
+    def put(self, at: At | int, **values: Any) -> None:
+        """Writes values into columns by their names."""
+        for name, new in values.items():
+            column: Column = getattr(self, name)
+            if _is_constant(column):
+                column = column.copy()
+                setattr(self, name, column)
+            column.flags.writeable = True
+            column[at] = new
+            column.flags.writeable = name in _WORKED_ON
+
     def taken(self, name: str, at: At) -> Column:
         """The values of a column at these rows; the column is gone then, since a table and its frame are large."""
         values: Column = getattr(self, name)[at]
@@ -192,6 +210,8 @@ class Rows:
         self._blocks: list[dict[str, Column | Constant]] = []
         self._sizes: list[int] = []
         self._size = 0
+        self._small = 0
+        """How many of the last blocks are of one page."""
         self._codes: dict[str, int] = {}
         self._names_at_most = 2 * most_names
         self.read = 0
@@ -247,9 +267,11 @@ class Rows:
         if len(self._codes) > self._names_at_most:
             self._forget_names()
 
-    def table(self) -> Readings:
-        """All rows so far, in order."""
-        columns: dict[str, Column] = {name: self._column(name) for name in _COLUMNS}
+    def table(self, last: bool = False) -> Readings:
+        """All rows so far, in order. With ``last`` they are given up: both at once take half as much again."""
+        columns: dict[str, Column] = {name: self._column(name, last) for name in _COLUMNS}
+        if last:
+            self._taken_out()
         texts = np.array(list(self._codes), dtype=object)
         by_name = np.empty(len(texts), np.int32)
         by_name[np.argsort(texts)] = np.arange(len(texts), dtype=np.int32)
@@ -257,8 +279,11 @@ class Rows:
         if not _in_order(keys):
             order = np.lexsort(keys)
             del keys
-            for name in columns:
-                columns[name] = columns[name][order]
+            for name, values in columns.items():
+                if not _is_constant(values):
+                    columns[name] = values[order]
+        for name, values in columns.items():
+            values.flags.writeable = name in _WORKED_ON
         return Readings(texts, **columns)
 
     def _keep(self, block: dict[str, Column | Constant], size: int) -> None:
@@ -275,6 +300,21 @@ class Rows:
             self._blocks.append(block)
             self._sizes.append(size)
             self._size += size
+            self._small += 1
+        if self._small >= _TOGETHER:
+            self._join()
+
+    def _join(self) -> None:
+        """Makes one block of those of the last pages: what is large goes back to the system when it is given up."""
+        blocks, sizes = self._blocks[-self._small :], self._sizes[-self._small :]
+        del self._blocks[-self._small :], self._sizes[-self._small :]
+        joined: dict[str, Column | Constant] = {}
+        for name in dict.fromkeys(name for block in blocks for name in block):
+            parts = [block.pop(name, _MISSING.get(name, 0)) for block in blocks]
+            joined[name] = _packed(np.concatenate([np.broadcast_to(*part) for part in zip(parts, sizes, strict=True)]))
+        self._blocks.append(joined)
+        self._sizes.append(sum(sizes))
+        self._small = 0
 
     def _thin(self) -> None:
         """Keeps one of twice as many steps as before, until there is room. What is left out stays so, in whatever order
@@ -286,7 +326,7 @@ class Rows:
 
     def _taken_out(self) -> list[tuple[dict[str, Column | Constant], int]]:
         out = list(zip(self._blocks, self._sizes, strict=True))
-        self._blocks, self._sizes, self._size = [], [], 0
+        self._blocks, self._sizes, self._size, self._small = [], [], 0, 0
         return out
 
     def _forget_names(self) -> None:
@@ -314,12 +354,16 @@ class Rows:
         # Streams stay, however many they are.
         self._names_at_most = 2 * max(self._most_names, len(self._codes))
 
-    def _column(self, name: str) -> Column:
+    def _column(self, name: str, last: bool) -> Column:
         dtype = _DTYPES.get(name, "i4" if name in {"stream", "node"} else "f8")
+        missing = _MISSING.get(name, 0)
+        parts = [block.pop(name, missing) if last else block.get(name, missing) for block in self._blocks]
+        if parts and name not in _WORKED_ON and all(_same(part, parts[0]) for part in parts):
+            return np.broadcast_to(np.array(parts[0], dtype), len(self))
         out = np.empty(len(self), dtype)
         start = 0
-        for block, size in zip(self._blocks, self._sizes, strict=True):
-            out[start : start + size] = block.get(name, _MISSING.get(name, 0))
+        for part, size in zip(parts, self._sizes, strict=True):
+            out[start : start + size] = part
             start += size
         return out
 
@@ -342,12 +386,24 @@ def _chosen(block: dict[str, Column | Constant], chosen: NDArray[np.bool_]) -> t
 
 def _packed(values: Column) -> Column | Constant:
     """The same values in half the room or none, where they are small whole numbers or all alike."""
-    if len(values) and (values == values[0]).all():
+    # NaN alone is not itself.
+    if len(values) and ((values == values[0]) | ((values != values) & (values[0] != values[0]))).all():
         return values[0].item()  # type: ignore[no-any-return]
     with np.errstate(over="ignore"):
         small = values.astype({"f8": np.float32, "i8": np.int32}.get(values.dtype.str[1:], values.dtype), copy=False)
     # A view would keep all columns that it is one of.
     return small if np.array_equal(small, values, equal_nan=small.dtype.kind == "f") else np.ascontiguousarray(values)
+
+
+def _same(one: Column | Constant, other: Column | Constant) -> bool:
+    """Both stand for all rows of a block, with the same value or none."""
+    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
+        return False
+    return one == other or (one != one and other != other)
+
+
+def _is_constant(values: Column) -> bool:
+    return values.strides == (0,)
 
 
 def _in_order(keys: tuple[Column, ...]) -> bool:

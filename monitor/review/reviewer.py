@@ -22,7 +22,7 @@ from monitor.analyze import utilization
 from monitor.analyze.cascade import cascade, cascade_words, ends_in_an_error
 from monitor.analyze.single_gpus import wanted
 from monitor.analyze.utilization import in_window, work_window
-from monitor.archive.cache import Cache, RunKey, key_of
+from monitor.archive.cache import Cache, RunKey, is_settled, key_of
 from monitor.aws.calls import metered, running
 from monitor.errors import BadCall
 from monitor.faults import fault, shape_of
@@ -158,6 +158,8 @@ class Reviewer:
         self._raw = RawRows((*extra, *saved), strangers=Strangers() if settings.learn_formats else None)
         self._once = bool(extra)
         self._reader: LogReader | None = None
+        self._settled: Parsed | None = None
+        """All that the lines say, once no more are to come; it takes the place of ``_raw``'s rows."""
         self._metrics: RawMetrics | None = None
         self._metrics_at: datetime | None = None
         self._known: Job | None = None
@@ -229,11 +231,12 @@ class Reviewer:
                 run = self._run(source, job, parsed, now, progress, gaps, lines=lines)
                 yield from self._last(self._with_gpus(source, run, now, progress), now, newest_first)
                 return
-        for partly in self._read(source, job, progress, newest_first):
+        for partly in self._read(source, job, progress, newest_first) if self._settled is None else ():
             run = self._run(source, job, self._parsed(), now, progress, (*gaps, partly), complete=False)
             yield self._report(run, now, wait=False)
         assert self._reader is not None
-        run = self._run(source, job, self._parsed(), now, progress, (*gaps, *self._reader.gaps))
+        last = is_settled(job, now) and not self._reader.gaps
+        run = self._run(source, job, self._parsed(last), now, progress, (*gaps, *self._reader.gaps))
         run = self._with_gpus(source, run, now, progress)
         if self._cache and key and self._with_metrics and self._minutes is None:
             self._cache.store(key, run, now)
@@ -287,9 +290,13 @@ class Reviewer:
                 last_s = time.monotonic()
                 pause_s = self._pace.pause_s(last_s - begun_s)
 
-    def _parsed(self) -> Parsed:
+    def _parsed(self, last: bool = False) -> Parsed:
+        if self._settled is not None:
+            return self._settled
         numbering = self._reader.numbering if self._reader else {}
-        return assemble(self._raw.steps, self._raw.events, numbering, self._raw.strangers)
+        parsed = assemble(self._raw.steps, self._raw.events, numbering, self._raw.strangers, last)
+        self._settled = parsed if last else None
+        return parsed
 
     def _run(
         self,

@@ -102,3 +102,19 @@ def test_what_a_watch_shows_comes_to_the_same(aws: Running) -> None:
     assert last is not None
     whole = Reviewer(source(), job.name).review(last.reviewed_at)
     assert list(differences(last, whole)) == []
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_second_look_at_a_job_that_is_over_reads_no_line_again(name: str, aws: Running) -> None:
+    job = JOBS[name]()
+    aws.set_clock(job.now.timestamp() * 1000)
+    reviewer = Reviewer(ServedSource(job, Clients(), lambda: job.now), job.name)
+    first = reviewer.review(job.now)
+    later = job.now + timedelta(days=1)
+    again = reviewer.review(job.now)
+    assert list(differences(first, again)) == []
+    if not job.is_running:
+        over = reviewer.review(later)
+        aws.reset()
+        assert list(differences(over, reviewer.review(later))) == []
+        assert not aws.counts().calls.get("GetLogEvents")

@@ -47,12 +47,15 @@ class _Kind:
     """Of each of them: their units may differ."""
 
 
-def completed(steps: Rows) -> Readings:
-    """The reports that were read, what other lines say of them put in, and those that are told in pieces."""
-    table = steps.table()
+def completed(steps: Rows, last: bool = False) -> Readings:
+    """The reports that were read, what other lines say of them put in, and those that are told in pieces.
+
+    With ``last`` the rows are given up for them.
+    """
+    table = steps.table(last)
     if not len(steps.beside):
         return table
-    beside = steps.beside.table()
+    beside = steps.beside.table(last)
     found = Rows()
     for own, theirs in _writers(table, beside):
         kinds = _kinds(beside, theirs)
@@ -220,13 +223,13 @@ def _fill(table: Readings, anchors: At, beside: Readings, kinds: Sequence[_Kind]
                 table.meaning[place] = table.code(found.meaning)
             for name in ("time_s", "clock_s", "clock_tick_s"):
                 value = getattr(found, name)
-                getattr(table, name)[place] = np.nan if value is None else value
+                table.put(place, **{name: np.nan if value is None else value})
         if np.isnan(table.throughput[place]) and found.throughput is not None:
             table.throughput[place] = found.throughput
             table.throughput_unit[place] = table.code(found.throughput_unit)
         for name, value in (("loss", found.loss), ("gpu_memory_gib", found.gpu_memory_gib), ("learning_rate", rate)):
             if value is not None and np.isnan(getattr(table, name)[place]):
-                getattr(table, name)[place] = value
+                table.put(place, **{name: value})
 
 
 def _add_blocks(found: Rows, beside: Readings, counted: _Kind, kinds: Sequence[_Kind]) -> None:

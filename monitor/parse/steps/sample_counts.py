@@ -35,7 +35,7 @@ def batches_of_keras(table: Readings, at: At, samples_per_epoch: frozenset[int])
     with np.errstate(divide="ignore"):
         each_s = table.clock_s[whole] / table.step[whole]
     known = (table.clock_s[whole] >= _FEWEST_SECONDS) & (each_s >= _FASTEST_S) & (table.step[whole] <= _MOST_STEPS)
-    table.time_s[whole], table.clock_s[whole] = np.where(known, each_s, np.nan), np.nan
+    table.put(whole, time_s=np.where(known, each_s, np.nan), clock_s=np.nan)
     redraws = np.unique(table.step[at[table.meaning[at] == table.code(LEFT)]]).astype(np.int64)
     batch = int(np.gcd.reduce(redraws)) if len(redraws) >= _FEWEST_REDRAWS else 1
     if batch > 1 and redraws[0] != batch:
@@ -49,7 +49,7 @@ def batches_of_keras(table: Readings, at: At, samples_per_epoch: frozenset[int])
         table.throughput_unit[own[~np.isnan(rate)]] = table.code("samples/s")
         table.time_s[own] = batch / rate if batch > 1 else np.nan
         if batch > 1:
-            table.step[own], table.total[own] = np.ceil(table.step[own] / batch), np.ceil(table.total[own] / batch)
+            table.put(own, step=np.ceil(table.step[own] / batch), total=np.ceil(table.total[own] / batch))
 
 
 def batches_of_bar(table: Readings, at: At) -> None:
@@ -66,8 +66,7 @@ def batches_of_bar(table: Readings, at: At) -> None:
         return
     size = int(np.gcd.reduce(inner.astype(np.int64)))
     if size >= (_FEWEST_IMAGES if of_images else _SMALLEST_BATCH):
-        table.step[at], table.total[at] = np.ceil(counts / size), np.ceil(totals / size)
-        table.time_s[at] = times * size
+        table.put(at, step=np.ceil(counts / size), total=np.ceil(totals / size), time_s=times * size)
         if not of_images:
             table.throughput[at] = table.throughput[at] / size
 

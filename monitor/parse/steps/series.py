@@ -50,7 +50,7 @@ def _fill(table: Readings, report: int, more: int) -> None:
     for name in ("time_s", "clock_s", "throughput", "loss", "gpu_memory_gib", "learning_rate"):
         column = getattr(table, name)
         if np.isnan(column[report]) and not np.isnan(column[more]):
-            column[report] = column[more]
+            table.put(report, **{name: column[more]})
             if name == "throughput":
                 table.throughput_unit[report] = table.throughput_unit[more]
 
@@ -133,8 +133,9 @@ def each_once(table: Readings, at: At) -> At:
         same &= np.diff(table.line[at]) == 1
     # The clock may stand in front of the echo alone.
     first, echo = at[:-1][same], at[1:][same]
-    for column in (table.time_ms, table.stamp_ms):
-        column[first] = np.where(np.isnan(column[first]), column[echo], column[first])
+    for name in ("time_ms", "stamp_ms"):
+        column = getattr(table, name)
+        table.put(first, **{name: np.where(np.isnan(column[first]), column[echo], column[first])})
     once: At = at[np.append(True, ~same)]
     return once
 
@@ -182,7 +183,7 @@ def _epoch_first(table: Readings, at: At) -> None:
     steps, totals = table.step[told], table.total[told]
     moved, went_on = int((np.diff(totals) != 0).sum()), int((np.diff(steps) != 0).sum())
     if moved > went_on and (moved > 1 or not went_on):
-        table.epoch[told], table.step[told], table.total[told] = steps, totals, np.nan
+        table.put(told, epoch=steps, step=totals, total=np.nan)
 
 
 def by_epoch(table: Readings, at: At) -> At:
@@ -202,16 +203,15 @@ def by_epoch(table: Readings, at: At) -> At:
     # An evaluation at the end has a count of its own.
     each = counts[times.argmax()]
     epochs: At = at[steps == each]
-    table.step[epochs] = table.epoch[epochs] = np.arange(1, len(epochs) + 1)
+    numbers = np.arange(1, len(epochs) + 1)
+    table.put(epochs, step=numbers, epoch=numbers)
     if not each > 0 or np.isnan(table.time_s[epochs]).all():
         return epochs
     table.step[epochs] *= each
     # What is left of an epoch tells no time beside those that are whole.
     table.step[newest] += each * len(epochs)
-    table.epoch[newest] = len(epochs) + 1
     table.meaning[newest] = table.meaning[at[-1]]
-    for column in (table.total, table.clock_s, table.time_s):
-        column[newest] = np.nan
+    table.put(newest, epoch=len(epochs) + 1, total=np.nan, clock_s=np.nan, time_s=np.nan)
     return np.concatenate([epochs, newest])
 
 
@@ -251,7 +251,7 @@ def _by_iterations(table: Readings, at: At) -> At:
         return at
     rows = at[mine]
     steps, done = table.step[rows], table.counter[rows]
-    table.counter[rows] = np.nan
+    table.put(rows, counter=np.nan)
     each = _micro_batches(steps, done)
     if each == 1.0:
         table.meaning[rows] = table.code("step")

@@ -123,7 +123,7 @@ class Reports:
         clock = len(parts) > 1 and (clocks.is_clock(whole) or _are_clocks(self.table, parts))
         if not any((self.table.epoch[at] == 0).any() for at in parts):
             for at in parts:  # epochs are counted from 1
-                self.table.epochs[at] += 1
+                self.table.put(at, epochs=self.table.epochs[at] + 1)
         # Times that are no step's, nor a clock's that anything is counted by; of one report alone minutes may be all that passed.
         goes_on = any((np.diff(_counted(self.table, at)) > 0).any() for at in parts)
         alone = len(whole) == 1 and bool(self.table.step[parts[0]][0] > 1 and whole[0] > _LONG_S)
