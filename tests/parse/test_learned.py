@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pytest
@@ -289,6 +290,11 @@ def test_lines_of_a_loss_that_count_nothing_are_a_step_each(line: str, seconds: 
         ],
         [f"Epoch [ {n}/ 20] | d_loss: {9 / n:.4f} | g_loss: {8 / n:.4f}" for n in range(1, 21)],
         [f"{n * 7919 % 83} position, training cost {9 / n:.4f}" for n in range(1, 21)],
+        # Trials of a search, each with a learning rate of its own.
+        [
+            f"{n}/22. {optimizer}, lr={rate}\naccuracy of training 0.9{n}"
+            for n, (optimizer, rate) in enumerate(product(("SGD", "Adam"), (2.0, 0.001, 0.1, 0.3, 0.02) * 2), 1)
+        ],
         # Short trainings one after the other, told by two losses an epoch.
         [
             f"INFO:run:Epoch: {epoch:04} avg_loss_{of}: {2 / (run + 1) + 1 / (epoch + 1):.3f} time: 9.{epoch}s"

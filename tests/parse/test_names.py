@@ -174,6 +174,7 @@ def test_a_time_or_a_clock_is_left_to_the_series(told: str, meaning: str) -> Non
             for told in ("smooth_loss 2.7 loss 2.5", "loss 2.5 loss1 0.5 loss2 2.0", "mel loss 0.5, loss 2.5")
         ),
         *((told, 2.5) for told in ("pg_loss 2.5", "actor/pg_loss 2.5", "kl_loss=2.5", "nll_loss 2.5", "loss_1 2.5")),
+        *((told, 2.5) for told in ("TRAIN obj-val = 2.5", "obj_val: 2.5")),
         *((told, None) for told in ("mel loss 0.5 kl_loss 0.3", "loss1 0.5 loss2 0.7", "Loss_D: 0.5 Loss_G: 0.7")),
         *((told, None) for told in ("actor/pg_loss 0.5 critic/vf_loss 0.2", "loss/ce=1.0 loss/kl=0.1")),
     ],

@@ -59,6 +59,8 @@ def test_a_stamp_with_its_day_is_an_instant(text: str, ms: int) -> None:
         "INFO:trainer:13:15:07 step 5",
         "step 5 loss 2.0 Time=13:15:07",
         "Nov 24 13:15:07 host step 5",
+        "24-Nov 13:15:07:INFO:root:step 5",
+        "24 Nov 13:15:07.250 step 5",
         "I1124 13:15:07.250000 88 train.py:7] step 5",
         "[11/24 13:15:07 d2.utils.events]: iter: 5",
         "I | 11-24 13:15:07 | train | step=5",

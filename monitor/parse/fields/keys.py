@@ -141,6 +141,8 @@ def _may_stand_in(folder: list[str], key: Key) -> bool:
 def _understood(words: list[str]) -> Key | None:
     if WORDS.isdisjoint(words):
         return None
+    if words[-2:] == ["obj", "val"]:
+        words = [*words[:-2], "objective", "value"]
     if _is_evaluation(words):
         return Key("evaluation")
     if "loss" in words and _OF_BATCH.issuperset(words[(end := words.index("loss") + 1) :]):

@@ -171,7 +171,7 @@ LOSS_NAMES = {
     **dict.fromkeys(("total loss", "loss total", "lm loss", "actual loss", "overall loss", "reduced loss"), 2),
     **dict.fromkeys(("step loss", "batch loss", "minibatch loss", "mini batch loss", "iter loss", "iteration loss"), 3),
     **dict.fromkeys(("err d", "err g"), PART_OF_LOSS),  # of a GAN's two parts
-    **dict.fromkeys(("xent", "cross entropy", "nll", "ce"), 8),
+    **dict.fromkeys(("xent", "cross entropy", "nll", "ce", "objective value"), 8),
     "cost": COST,  # a time where its unit says so
 }
 # What else a step's report tells, by which a step without a loss is known: how well it goes, ...

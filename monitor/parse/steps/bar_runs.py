@@ -103,13 +103,14 @@ def runs_of(table: Readings, at: At, bar: Ints, bars: int) -> list[BarRuns]:
 
 def only_ends(table: Readings, at: At, bar: Ints) -> NDArray[np.bool_]:
     """For each redraw, in the order of ``bar``: True where it is a run's end, with other lines before it, as all of its bar
-    are but for those of a run that was cut off at last."""
+    are but for those of a run that was cut off at last, and of one that has not begun."""
     if not len(at):
         return np.zeros(0, bool)
     starts = np.flatnonzero(np.diff(bar, prepend=-1))
     each = np.diff(np.append(starts, len(at)))
     steps, below = table.step[at], np.diff(table.line[at], prepend=-2)
-    ends = (steps == table.total[at]) & (below > 1)
+    begun = steps > 0
+    ends = begun & (steps == table.total[at]) & ((below > 1) | ~np.append(True, begun[:-1]))
     # Without a total it is one count that all of its lines show.
     endless = np.isnan(table.total[at]) & (below > 0) & (steps == np.repeat(steps[starts], each)) & (steps > 1)
     endless &= np.repeat(each >= _FEWEST_ENDS, each)
@@ -117,7 +118,7 @@ def only_ends(table: Readings, at: At, bar: Ints) -> NDArray[np.bool_]:
     place = np.arange(len(at))
     cut_off = place > np.repeat(np.maximum.reduceat(np.where(ends, place, -1), starts), each)
     several = np.add.reduceat(ends.astype(int), starts) > 1
-    only: NDArray[np.bool_] = ends & np.repeat(np.logical_and.reduceat(ends | cut_off, starts) & several, each)
+    only: NDArray[np.bool_] = ends & np.repeat(np.logical_and.reduceat(ends | cut_off | ~begun, starts) & several, each)
     return only
 
 

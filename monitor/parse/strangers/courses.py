@@ -24,6 +24,8 @@ _MOST_AGAIN, _MOST_AGAIN_UNNAMED = 64, 2
 _MOST_GROWTH = 20
 # So many different values has no figure that stands still.
 _SURELY_MOVES = 10
+# A warm-up may double the learning rate from its first report to the second.
+_MOST_OF_SCHEDULE = 2.0
 # Lines of steps share a moment with few others, and do not come sooner.
 _FEWEST_MOMENTS, _SOONEST_MS = 0.15, 2.0
 
@@ -94,6 +96,12 @@ def moves(values: Floats) -> bool:
         return False
     rises = np.diff(values)
     return not ((values == np.floor(values)).all() and ((rises >= 0).all() or (rises <= 0).all()))
+
+
+def is_scheduled(rates: Floats) -> bool:
+    """Whether learning rates go from each report to the next by little, as a schedule has them, and not as trials do."""
+    known = rates[rates > 0]
+    return len(known) > 1 and float(np.median(np.abs(np.diff(np.log(known))))) <= np.log(_MOST_OF_SCHEDULE)
 
 
 def goes_on(time_ms: Floats) -> bool:

@@ -35,6 +35,7 @@ from monitor.parse.strangers.courses import (
     goes_on,
     is_clock,
     is_regular,
+    is_scheduled,
     moves,
 )
 from monitor.parse.strangers.lines import Shape
@@ -335,6 +336,8 @@ def _tier(series: _Series, at: At, epochs: int) -> _Candidate | None:
     if counter.order == w.UNNAMED:
         # An evaluation counts its samples beside accuracies, but names neither an epoch nor a loss.
         watched = moving & {"losses", "learning"} or (moving and plan.losses and plan.epoch >= 0)
+        if watched == {"learning"} and not is_scheduled(series.watched["learning"][at]):
+            return None  # it numbers trials
         # Beside figures of an evaluation it counts epochs.
         good = bool(watched) and course.distinct >= _FEWEST_UNNAMED and (plan.epoch >= 0 or not plan.evaluates)
         small = course.growth <= _MOST_GROWTH_UNNAMED and float(np.nanmax(series.count[at])) < _LARGEST_UNNAMED
