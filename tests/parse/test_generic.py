@@ -150,6 +150,8 @@ def test_memory_needs_a_unit_and_is_the_gpu_s(line: str, gib: float | None) -> N
 
 def test_a_clock_is_left_to_the_series_or_named_one() -> None:
     assert one("step 5 loss 2.5 elapsed 12.5s").meaning == "either"
+    behind = one("iter 250 | train loss 2.5 | val loss 2.4 | 169s elapsed")
+    assert (behind.time_s, behind.meaning) == (169.0, "either")
     clock = one("step 5 | loss 2.5 | elapsed 00:01:23 | ETA 0:10:00")
     assert (clock.time_s, clock.clock_s, clock.clock_tick_s) == (None, 83.0, 1.0)
     start = one("step 0 loss 2.5 elapsed 0.0s")

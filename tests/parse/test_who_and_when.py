@@ -257,8 +257,10 @@ def test_the_time_a_line_carries(text: str, ms: int | None) -> None:
     assert written_at_ms(text) == ms
 
 
-def test_step_0_told_again_is_another_start_where_no_other_step_is() -> None:
+@pytest.mark.parametrize("first", [0, 1, 10])
+def test_the_first_step_told_again_is_another_start_where_no_other_step_is(first: int) -> None:
     starts = [(0, 0), (10, 600), (0, 7_200), (0, 9_000), (10, 9_600), (20, 10_200)]
+    starts = [(first + step, s) for step, s in starts]
     lines = [
         text
         for step, s in starts
@@ -269,7 +271,7 @@ def test_step_0_told_again_is_another_start_where_no_other_step_is() -> None:
     assert found["step_time_s"].dropna().tolist() == pytest.approx([60.0, 60.0, 60.0])
 
     # Two ranks without a name tell each step twice.
-    found = parse([f"Iter {step} | loss: 1.{step}{rank}" for step in (0, 10, 20) for rank in (0, 1) for _ in "."]).steps
+    found = parse([f"Iter {step} | loss: 1.{step}{rank}" for step in (first, 30, 40) for rank in (0, 1)]).steps
     assert set(found["segment"]) == {0}
 
 

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from monitor.parse.fields.keys import SPEEDS, WORDS, Key, key_of, unit_of, words_of
+from monitor.parse.fields.keys import SPEEDS, WORDS, Key, key_of, measured, unit_of, words_of
 from monitor.parse.fields.vocabulary import BARE, EVALUATION, NO_LOSS, RATE, SUB_TIMERS, word_set
 
 _UNIT = re.compile(
@@ -30,6 +30,8 @@ _SIMULATED = re.compile(r"\s?[pf]s\b")
 _MANY = {"k": 1e3, "m": 1e6, "b": 1e9}
 # Nothing but this between a unit and the next number makes it the name of that: "2.1 it/s: 0.5".
 _NAMES = re.compile(r"\s*[:=][\s\"'(\[]*")
+# "169s elapsed"
+_ELAPSED = re.compile(r" ?elapsed(?=\s*(?:$|[|,;)\]]))")
 # A loss whose name stands behind it: "3.02 avg loss, ".
 _TRAILING = re.compile(r" {1,2}([A-Za-z][A-Za-z_ ]{1,24}[a-z])(?=[,;|)]|$)")
 _AROUND = " -*~.>·•!?+&\\"
@@ -112,7 +114,7 @@ def gap(text: str, head: bool = False) -> TextBetween:
         text.replace(name, "") if beside and key_of(name) is not None else text,
         unit,
         names,
-        None if head else _trailing(text),
+        None if head else _trailing(text) or _elapsed(unit, rest),
         _CLOSED.match(rest) is not None,
         name,
         key,
@@ -156,6 +158,11 @@ def _trailing(text: str) -> Key | None:
     match = _TRAILING.match(text)
     key = key_of(match[1]) if match else None
     return key if key is not None and key.what == "loss" else None
+
+
+def _elapsed(unit: Key | None, behind: str) -> Key | None:
+    told = unit is not None and unit.what == "duration" and _ELAPSED.match(behind) is not None
+    return measured(key_of("elapsed"), unit) if told else None
 
 
 def _last(text: str) -> str:

@@ -350,8 +350,8 @@ def segments(table: Readings, at: At) -> list[At]:
 
 
 def _told_again(table: Readings, at: At, steps: Floats) -> NDArray[np.bool_]:
-    """Where lines tell a step again, and that is another start, or another epoch that has no number: step 0, where hardly any
-    other is told twice, or the one step that all of them tell.
+    """Where lines tell a step again, and that is another start, or another epoch that has no number: the first step, where
+    hardly any other is told twice, or the one step that all of them tell.
     """
     again = (np.diff(steps) == 0) & (np.diff(table.line[at]) > 1)
     epochs = table.epoch[at]
@@ -363,9 +363,10 @@ def _told_again(table: Readings, at: At, steps: Floats) -> NDArray[np.bool_]:
         unnumbered = np.isnan(moved)
         anew = len(at) >= _FEWEST_ENDS if unnumbered.all() else bool((moved == 0).any()) and not unnumbered.any()
     else:
-        others = again & (steps[1:] > 0)
-        anew = bool(others.sum() <= _SELDOM_AGAIN * (steps > 0).sum())
-        again &= (steps[1:] == 0) & np.isnan(epochs[1:])
+        first = steps[steps >= 0].min(initial=np.inf)
+        others = again & (steps[1:] > first)
+        anew = bool(others.sum() <= _SELDOM_AGAIN * (steps > first).sum())
+        again &= (steps[1:] == first) & np.isnan(epochs[1:])
     out: NDArray[np.bool_] = again & anew
     return out
 
