@@ -36,6 +36,7 @@ FLOORS = {
     "aws": 3,
     "settings": 3,
     "installed": 3,
+    "atomic_file": 3,
     "faults": 3,
     "terminal": 3,
     "fetch": 4,

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import socket
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from monitor.atomic_file import replacing
 from monitor.errors import BadCall, CannotDo
 from monitor.settings import text_of
 from monitor.words import clock
@@ -143,19 +143,7 @@ def change(path: Path, what: str, changed: Callable[[str], str]) -> None:
             text = read_text(path, what)
             new = changed(text)
             if new != text:
-                _replace(path, new)
+                with replacing(path, lasting=True) as file:
+                    file.write(new.encode())
     except OSError as error:
         raise CannotDo(f"{path} cannot be written: {error.strerror}.", "Check the permissions of its folder.") from None
-
-
-def _replace(path: Path, text: str) -> None:
-    handle, beside = tempfile.mkstemp(".part", dir=path.parent)
-    try:
-        # Made for its owner alone: what it holds may be a secret.
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(beside).replace(path)
-    finally:
-        Path(beside).unlink(missing_ok=True)

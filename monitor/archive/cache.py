@@ -18,7 +18,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +33,7 @@ import pandas as pd
 
 from monitor.archive.layout import to_frame
 from monitor.archive.reading import fields_of, valued
+from monitor.atomic_file import UNFINISHED, replacing
 from monitor.diagnose.verdict import judge
 from monitor.errors import NoData
 from monitor.model import (
@@ -133,7 +133,8 @@ class Verdicts:
         }
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._write(self._path(endpoint, job.name, job.created), json.dumps(said, ensure_ascii=False))
+            with replacing(self._path(endpoint, job.name, job.created)) as file:
+                file.write(json.dumps(said, ensure_ascii=False).encode())
             self._make_room()
 
     def of(self, endpoint: str | None, name: str, created: datetime | None) -> CachedVerdict | None:
@@ -151,16 +152,6 @@ class Verdicts:
         parts = json.dumps([endpoint, name, created.astimezone(UTC).isoformat()])
         return self._folder / f"{hashlib.sha256(parts.encode()).hexdigest()[:32]}{_VERDICT_SUFFIX}"
 
-    def _write(self, path: Path, text: str) -> None:
-        handle, beside = tempfile.mkstemp(".part", dir=self._folder)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(beside, path)  # noqa: PTH105 - the same as Path.replace, and what it is called
-        finally:
-            with suppress(FileNotFoundError):
-                Path(beside).unlink()
-
     def _make_room(self) -> None:
         paths = list(self._folder.iterdir())
         if len(paths) <= MOST:
@@ -177,7 +168,6 @@ class Verdicts:
 SETTLED_AFTER = timedelta(minutes=15)
 _OVER = frozenset({"Completed", "Failed", "Stopped"})
 _SUFFIX = ".run"
-_UNFINISHED = ".part"
 _ABANDONED_S = 3600.0
 
 
@@ -260,19 +250,9 @@ class Cache:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             # Logs may hold what is nobody else's business.
             self._folder.chmod(0o700)
-            self._write(self._path(key), run, {**self._note(key), "read_at": now.astimezone(UTC).isoformat()})
+            with replacing(self._path(key), most_bytes=self._max_bytes) as file:
+                write_run(run, file, {**self._note(key), "read_at": now.astimezone(UTC).isoformat()})
             self._make_room()
-
-    def _write(self, path: Path, run: Run, note: Mapping[str, str]) -> None:
-        handle, beside = tempfile.mkstemp(_UNFINISHED, dir=self._folder)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                write_run(run, file, note)
-            if Path(beside).stat().st_size <= self._max_bytes:
-                os.replace(beside, path)  # noqa: PTH105 - the same as Path.replace, and what it is called
-        finally:
-            with suppress(FileNotFoundError):
-                Path(beside).unlink()
 
     def _make_room(self) -> None:
         found = []
@@ -281,7 +261,7 @@ class Cache:
                 seen = path.stat()
                 if path.suffix == _SUFFIX:
                     found.append((seen.st_mtime, seen.st_size, path))
-                elif path.suffix == _UNFINISHED and time.time() - seen.st_mtime > _ABANDONED_S:
+                elif path.suffix == UNFINISHED and time.time() - seen.st_mtime > _ABANDONED_S:
                     path.unlink()
         over = sum(size for _, size, _ in found) - self._max_bytes
         for _, size, path in sorted(found):

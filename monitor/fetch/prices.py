@@ -13,9 +13,7 @@ place and moved there. As with every cache, what cannot be read or written is as
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,6 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from monitor.atomic_file import replacing
 from monitor.aws.calls import begin
 from monitor.errors import NoCredentials, NotAllowed, TrainwatchError
 from monitor.faults import fault
@@ -274,14 +273,8 @@ class PriceFile:
         rows = {name: _row(each) for name, each in {**self._read(now), key: lookup}.items()}
         with suppress(OSError):
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, beside = tempfile.mkstemp(".part", dir=self._path.parent)
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
-                    json.dump({"format": _FORMAT, "prices": rows}, file, indent=1)
-                Path(beside).replace(self._path)
-            finally:
-                with suppress(FileNotFoundError):
-                    Path(beside).unlink()
+            with replacing(self._path) as file:
+                file.write(json.dumps({"format": _FORMAT, "prices": rows}, indent=1).encode())
 
     def _read(self, now: datetime) -> dict[str, PriceLookup]:
         try:

@@ -145,9 +145,7 @@ def test_a_disk_that_refuses_is_no_error(tmp_path: Path, obstacle: str, monkeypa
     if obstacle == "a file":
         (tmp_path / "jobs").write_text("")
     else:
-        monkeypatch.setattr(
-            "monitor.archive.cache.tempfile.mkstemp" if obstacle == "read-only" else "os.replace", refuse
-        )
+        monkeypatch.setattr("monitor.atomic_file.tempfile.mkstemp" if obstacle == "read-only" else "os.replace", refuse)
     _cache(tmp_path).store(_key(), EMPTY, LATER)
     assert _cache(tmp_path).load(_key()) is None
     assert obstacle == "a file" or not list((tmp_path / "jobs").iterdir())
