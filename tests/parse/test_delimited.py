@@ -52,6 +52,8 @@ def test_headers_and_rows_are_no_events() -> None:
         pytest.param([HEADER, "0,,49,2.5,,"], id="fewer fields than names"),
         pytest.param([HEADER, "0,,x,2.5,0.25,,"], id="a step that is no number"),
         pytest.param([HEADER, ",,,,,,"], id="nothing in it"),
+        pytest.param(["batch\ttime", *(f"{2**n}\t0.{n}5" for n in range(9))], id="batch sizes"),
+        pytest.param(["model,batch,time", *(f"7,{2**n},0.{n}5" for n in range(9))], id="batch sizes of models"),
     ],
 )
 def test_what_is_no_table_of_steps(lines: list[str]) -> None:
@@ -100,6 +102,7 @@ LAYOUTS = {
     "pipes": ("step | loss | time", "{} | {} | {}s"),
     "box": ("┃ STEP ┃ LOSS ┃ TIME ┃", "│ {} │ {} │ {}s │"),
     "tabs": ("step\tloss\ttime", "{}\t{}\t{}"),
+    "tabs and batches": ("batch\tloss\ttime\r", "{}\t{}\t{}\r"),
     "commas": ("step,loss,time", "{},{},{}"),
     "columns": ("  step    loss    time", "  {:>4}    {:>4}    {:>4}"),
     "one blank": ("step loss time", "{} {} {}"),

@@ -9,6 +9,6 @@ GATES = ("] loss: ", "] train loss: ")
 LINES = (
     Line(
         "pytorch-cifar",
-        r"(?:^|(?<=[\s:>]))\[<epoch>,\s{1,8}<step>(?:/\d{1,9})?\] (?:train )?loss: <loss>(?=[\s,;|]|$)",
+        r"(?:^|(?<=[\s:>]))\[<epoch>,\s{1,8}<step>(?:\.0{1,9}|/\d{1,9})?\] (?:train )?loss: <loss>(?=[\s,;|]|$)",
     ),
 )

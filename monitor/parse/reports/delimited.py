@@ -36,7 +36,7 @@ GATES = (
     *(f",{name}" for name in ("step", "iteration", "iter,", "loss", "train_loss")),
     *(
         f"{name}{behind}"
-        for name in ("tep", "TEP", "ter", "ITER", "teration", "TERATION", "Itr", "pdate")
+        for name in ("tep", "TEP", "ter", "ITER", "teration", "TERATION", "Itr", "pdate", "atch")
         for behind in _BEHIND_A_NAME
     ),
     *("E    # ", "oss\t", "oss |", "OSS |", "OSS  ", "step loss", "step time"),
@@ -158,7 +158,13 @@ def _is_header(bare: str) -> bool:
         return False
     if any(_OF_OTHER_TABLES.match(name) for name in names):
         return False
-    what = {key.what for name in names if (key := _key(name)) is not None}
+    keys = [key for name in names if (key := _key(name)) is not None]
+    what = {key.what for key in keys}
+    if (
+        what.isdisjoint({"loss", "epoch"})
+        and min((key.order for key in keys if key.what == "step"), default=0) == v.BATCH
+    ):
+        return False  # a table of batch sizes
     return "step" in what and (not what.isdisjoint(_TOLD) or {"learning", "measure"} <= what)
 
 
