@@ -290,6 +290,8 @@ def test_lines_of_a_loss_that_count_nothing_are_a_step_each(line: str, seconds: 
         ],
         [f"Epoch [ {n}/ 20] | d_loss: {9 / n:.4f} | g_loss: {8 / n:.4f}" for n in range(1, 21)],
         [f"{n * 7919 % 83} position, training cost {9 / n:.4f}" for n in range(1, 21)],
+        # All batches of an epoch are done on every line.
+        [f"[{10 * n}/500 | 11/11] fit-metrics: time/img: 0.0{n} | loss: {9 / n:.4f}" for n in range(1, 21)],
         # Trials of a search, each with a learning rate of its own.
         [
             f"{n}/22. {optimizer}, lr={rate}\naccuracy of training 0.9{n}"

@@ -334,6 +334,8 @@ def _tier(series: _Series, at: At, epochs: int) -> _Candidate | None:
     if "losses" not in moving and any(member.plan.other_work for member in series.members):
         return None
     if counter.order == w.UNNAMED:
+        if all(map(_ends_another_count, series.members)):
+            return None  # it counts epochs
         # An evaluation counts its samples beside accuracies, but names neither an epoch nor a loss.
         watched = moving & {"losses", "learning"} or (moving and plan.losses and plan.epoch >= 0)
         if watched == {"learning"} and not is_scheduled(series.watched["learning"][at]):
@@ -362,6 +364,14 @@ def _tier(series: _Series, at: At, epochs: int) -> _Candidate | None:
         return None
     sure = course.mostly >= NEARLY_ALWAYS and course.growth <= _MOST_GROWTH_UNNAMED
     return _Candidate(series, 2, course.distinct) if sure else None
+
+
+def _ends_another_count(member: Member) -> bool:
+    """Behind the counter another count stands at its total on every line: "[10/500 | 11/11]"."""
+    shape, numbers, counter = member.found.shape, member.found.numbers, member.counter
+    behind = max(counter.place, counter.total) + 1
+    is_count = behind + 1 < numbers.shape[1] and _OF_ALL.fullmatch(shape[behind + 1]) is not None
+    return is_count and bool((numbers[:, behind] == numbers[:, behind + 1]).all() and (numbers[:, behind] > 1).all())
 
 
 def _is_of_epoch(counter: Counter, plan: Roles, course: Course) -> bool:
