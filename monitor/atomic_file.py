@@ -1,4 +1,4 @@
-"""A file that others see whole: as it was before, or as it is afterwards."""
+"""A file that others see whole: as it was before, or as it is then."""
 
 from __future__ import annotations
 
