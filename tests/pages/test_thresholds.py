@@ -180,10 +180,10 @@ def test_an_unusable_file_is_said_and_the_rest_works(open_page: Open) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_said(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path, text: str) -> None:
+    def refuse(path: Path, lasting: bool) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(locks, "_replace", refuse)
+    monkeypatch.setattr(locks, "replacing", refuse)
     page = _thresholds(open_page)
     page.button(key="save-slow steps").click().run()
     assert "cannot be written: Permission denied. Check the permissions of its folder." in texts(page)
