@@ -323,8 +323,9 @@ def _few_heaps() -> None:
     """Another C library has no such setting, or another one of that name: nothing is lost there."""
     try:
         if sys.platform == "linux":
+            library = ctypes.CDLL("libc.so.6")
             for setting, value in _HEAPS.items():
-                ctypes.CDLL("libc.so.6").mallopt(setting, value)
+                library.mallopt(setting, value)
     except (OSError, AttributeError):
         pass
 

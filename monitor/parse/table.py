@@ -386,9 +386,11 @@ def _chosen(block: dict[str, Column | Constant], chosen: NDArray[np.bool_]) -> t
 
 def _packed(values: Column) -> Column | Constant:
     """The same values in half the room or none, where they are small whole numbers or all alike."""
-    # NaN alone is not itself.
-    if len(values) and ((values == values[0]) | ((values != values) & (values[0] != values[0]))).all():
-        return values[0].item()  # type: ignore[no-any-return]
+    if len(values):
+        first = values[0]
+        # NaN alone is not itself.
+        if (values == first if first == first else values != values).all():
+            return first.item()  # type: ignore[no-any-return]
     with np.errstate(over="ignore"):
         small = values.astype({"f8": np.float32, "i8": np.int32}.get(values.dtype.str[1:], values.dtype), copy=False)
     # A view would keep all columns that it is one of.

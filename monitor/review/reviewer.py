@@ -155,7 +155,8 @@ class Reviewer:
         self._pricing = Pricing(source, settings)
         self._masked = Masked()
         saved, self._refused = _saved_patterns(settings, name)
-        self._raw = RawRows((*extra, *saved), strangers=Strangers() if settings.learn_formats else None)
+        self._extra = (*extra, *saved)
+        self._raw = self._no_rows()
         self._once = bool(extra)
         self._reader: LogReader | None = None
         self._settled: Parsed | None = None
@@ -294,9 +295,17 @@ class Reviewer:
         if self._settled is not None:
             return self._settled
         numbering = self._reader.numbering if self._reader else {}
-        parsed = assemble(self._raw.steps, self._raw.events, numbering, self._raw.strangers, last)
+        try:
+            parsed = assemble(self._raw.steps, self._raw.events, numbering, self._raw.strangers, last)
+        except BaseException:
+            if last:  # the rows are gone: another look reads the log again
+                self._reader, self._raw = None, self._no_rows()
+            raise
         self._settled = parsed if last else None
         return parsed
+
+    def _no_rows(self) -> RawRows:
+        return RawRows(self._extra, strangers=Strangers() if self._settings.learn_formats else None)
 
     def _run(
         self,
@@ -371,7 +380,8 @@ class Reviewer:
         self._raw.further = (further,) if further else ()
         if refused:
             why = f"The metric definitions {', '.join(refused)} are ignored: RE2 does not support their patterns."
-            self._refused += (Gap("logs", why, "RE2 has no lookaround and no backreferences."),)
+            gap = Gap("logs", why, "RE2 has no lookaround and no backreferences.")
+            self._refused = (*(each for each in self._refused if each != gap), gap)
 
     def _read_metrics(self, source: PageSource, job: Job, now: datetime) -> RawMetrics:
         if not self._with_metrics:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from benchmarks.reading.served import Served, ServedSource, account_of, of_scena
 from benchmarks.reading.ways import EVERY_PAGE, both_ways, differences, shown
 from monitor.aws.clients import Clients
 from monitor.demo.stories import STORIES
+from monitor.parse.assemble import assemble
 from monitor.review import Reviewer, Snapshot, Watch
 from tests.drawn import drawn
 
@@ -102,6 +104,28 @@ def test_what_a_watch_shows_comes_to_the_same(aws: Running) -> None:
     assert last is not None
     whole = Reviewer(source(), job.name).review(last.reviewed_at)
     assert list(differences(last, whole)) == []
+
+
+def test_where_the_last_table_fails_another_look_reads_the_log_again(
+    aws: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = next(each for make in JOBS.values() if not (each := make()).is_running and each.lines)
+    aws.set_clock(job.now.timestamp() * 1000)
+    later = job.now + timedelta(days=1)
+
+    def reviewer() -> Reviewer:
+        return Reviewer(ServedSource(job, Clients(), lambda: job.now), job.name)
+
+    def without_room(*rows: Any, **more: Any) -> None:
+        assemble(*rows, **more)
+        raise MemoryError
+
+    tried = reviewer()
+    with monkeypatch.context() as patch:
+        patch.setattr("monitor.review.reviewer.assemble", without_room)
+        with pytest.raises(MemoryError):
+            tried.review(later)
+    assert list(differences(reviewer().review(later), tried.review(later))) == []
 
 
 @pytest.mark.parametrize("name", JOBS)
