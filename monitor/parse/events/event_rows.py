@@ -57,8 +57,6 @@ class EventRows:
         self._kept = 0
         self._spans: dict[tuple[str, str], dict[tuple[int, int], int]] = {}
         """Of marks, by the first one of a span: how many were between it and the one that is kept next."""
-        self._thinned: dict[tuple[str, str], int] = {}
-        """To how many those were thinned that did not become more since."""
         self._first: dict[str, EventRow] = {}
         self._read: Counter[tuple[str, str]] = Counter()
 
@@ -125,7 +123,6 @@ class EventRows:
         pair = new[0].stream, new[0].kind
         self._read[pair] += max(of, len(new))
         self._rows.setdefault(pair, []).extend(new)
-        self._thinned.pop(pair, None)
         self._kept += len(new)
         # Twice as many as are kept in the end: so that each is looked at a few times, however many come.
         if len(self._rows[pair]) > 2 * self._most_of(pair[1]):
@@ -148,9 +145,6 @@ class EventRows:
                 self._thin_one(pair, each)
 
     def _thin_one(self, pair: tuple[str, str], most: int) -> None:
-        if self._thinned.get(pair, most + 1) <= most:
-            return
-        self._thinned[pair] = most
         before = rows = self._rows[pair]
         if pair[1] in SAID_ONCE:
             rows = _once(rows, lambda row: (row.rank, row.host, row.text), min)
