@@ -3,6 +3,8 @@ the first and the last of them, and their number."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.analyze.journal import journal
-from monitor.model import LEFT_OUT, steps_frame
+from monitor.diagnose.rulebook import diagnose
+from monitor.model import LEFT_OUT, Job, LogPage, Run, metrics_frame, steps_frame
 from monitor.parse.assemble import assemble
 from monitor.parse.events.event_rows import EventRows
 from monitor.parse.events.marks import EPOCH_TOLD
 from monitor.parse.recognise import RawRows
+from monitor.parse.reports import delimited
 from monitor.parse.rows import EventRow
 from tests.parse.read_both_ways import difference, paged
 
@@ -101,6 +105,59 @@ def test_many_saves_of_a_part_of_the_log_leave_the_rest_alone() -> None:
     rows = kept([*range(20_000, 24_000, 2), 60_005], most_alike=50)
     found = with_marks(rows, every=100, count=1000)["checkpoint"].to_numpy()
     assert list(np.flatnonzero(found)) == [*range(199, 240), 600]
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), most_alike=st.integers(4, 20), most=st.integers(8, 60))
+def test_which_events_are_kept_hangs_on_all_that_was_read_alone(
+    data: st.DataObject, most_alike: int, most: int
+) -> None:
+    kinds = data.draw(st.sets(st.sampled_from(["nan", "warning", "mfu", "gpu-memory", delimited.ROW]), min_size=1))
+    told = st.tuples(st.sampled_from(sorted(kinds)), st.integers(1, 3), st.integers(0, 29))
+    lines = data.draw(st.lists(told, min_size=1, max_size=200))
+    events = [
+        mark(line, kind)._replace(stream=f"job/algo-{node}-1", text=f"{'abcdefghijklmnopqrstuvwxyzäöüß'[text]} {line}")
+        for line, (kind, node, text) in enumerate(lines)
+    ]
+
+    def kept_of(ordered: list[EventRow], looks: set[int]) -> tuple[list[EventRow], int]:
+        rows = EventRows(most_alike, most)
+        for place, event in enumerate(ordered):
+            rows.add_all([event])
+            if place in looks:
+                list(rows)
+        return sorted(rows, key=repr), rows.left_out.total()
+
+    once = kept_of(events, set())
+    assert len(once[0]) == len(set(once[0]))
+    looks = data.draw(st.sets(st.integers(0, len(events)), max_size=20))
+    shuffled = data.draw(st.permutations(events))
+    assert kept_of(shuffled, looks) == once
+
+
+def _findings(most_alike: int, most: int) -> list[str]:
+    """Of a job whose loss is a number to the end, while its loss scaler skips updates all the time."""
+    raw = RawRows(events=EventRows(most_alike, most))
+    for node in range(1, 9):
+        lines = [
+            b"(5s), Batch %d Loss: 2.16, Speed: 45.22 samples/sec" % (line // 10)
+            if line % 10 == 0
+            else b"saving checkpoint shard %d of 997" % line
+            if line % 4 == 0
+            else b"step=%d loss=nan grad_norm=inf, overflow on rank %d, skipping this update" % (line % 997, line % 8)
+            for line in range(1, 2002)
+        ]
+        times = tuple(T0_MS + 1000 * line for line in range(1, 2002))
+        raw.add(LogPage(f"job/algo-{node}-1", f"algo-{node}", 1, b"\n".join(lines), times))
+        list(raw.events)
+    parsed = assemble(raw.steps, raw.events)
+    run = Run(Job("job", source="logs", status="Completed"), parsed.steps, metrics_frame(), parsed.events)
+    return [finding.id for finding in diagnose(run, datetime(2027, 1, 1, tzinfo=UTC))]
+
+
+@pytest.mark.parametrize(("most_alike", "most"), [(50, 500), (400, 500), (400, 4000)])
+def test_findings_do_not_hang_on_how_many_of_a_large_jobs_events_are_kept(most_alike: int, most: int) -> None:
+    assert _findings(most_alike, most) == _findings(100_000, 1_000_000)
 
 
 def test_streams_share_the_room() -> None:

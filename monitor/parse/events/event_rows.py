@@ -1,8 +1,10 @@
 """All events of a run, collected page by page in any order; what is said thousands of times is kept in part.
 
 A program may print the same error for each of a million batches: of one kind in one stream so many are kept, the first ones,
-the last ones, and of what lies between the first of each wording. Which these are does not hang on the order of pages.
-Checkpoints and evaluations explain pauses wherever they stand: those that stand close together are merged into spans.
+the last ones, and of what lies between the first of each wording. Which these are hangs on all that was read alone: not on
+the order of pages, nor on how often the events were asked for in between.
+Checkpoints and evaluations explain pauses wherever they stand: those that stand close together are merged into spans, whose
+ends may differ by the order in which they came.
 """
 
 from __future__ import annotations
@@ -45,7 +47,6 @@ TRAINS = "trains"
 """The text of a stream's first line where the stream has one of them."""
 _DIGITS = re.compile(r"\d+")
 _WORDING_CHARS = 200
-_LEVELS = 33
 
 
 class EventRows:
@@ -59,6 +60,9 @@ class EventRows:
         """Of marks, by the first one of a span: how many were between it and the one that is kept next."""
         self._first: dict[str, EventRow] = {}
         self._read: Counter[tuple[str, str]] = Counter()
+        """Of what is kept once the different ones alone."""
+        self._settled: dict[tuple[str, str], int] = {}
+        """To how many those were thinned of which none came since."""
 
     def __iter__(self) -> Iterator[EventRow]:
         """The first lines, then the events that are kept: those of one line in the order in which it is read.
@@ -121,12 +125,14 @@ class EventRows:
         if not new:
             return
         pair = new[0].stream, new[0].kind
-        self._read[pair] += max(of, len(new))
+        if pair[1] not in SAID_ONCE:
+            self._read[pair] += max(of, len(new))
         self._rows.setdefault(pair, []).extend(new)
+        self._settled.pop(pair, None)
         self._kept += len(new)
         # Twice as many as are kept in the end: so that each is looked at a few times, however many come.
         if len(self._rows[pair]) > 2 * self._most_of(pair[1]):
-            self._thin_one(pair, self._most_of(pair[1]))
+            self._thin_one(pair, self._most)
         elif self._kept > 2 * self._most:
             self._thin()
 
@@ -136,25 +142,31 @@ class EventRows:
         return self._most if kind in _EACH else min(self._most_alike, self._most)
 
     def _thin(self) -> None:
-        """Keeps no more than there is room for."""
-        for pair in self._rows:
-            self._thin_one(pair, self._most_of(pair[1]))
-        if self._kept > self._most:
-            each = _share([len(rows) for rows in self._rows.values()], self._most)
-            for pair in self._rows:
-                self._thin_one(pair, each)
+        """Keeps no more than there is room for: a kind of a stream has its share by how many of it were read.
 
-    def _thin_one(self, pair: tuple[str, str], most: int) -> None:
+        Shares by what is held would hang on how often this was done; so they only shrink.
+        """
+        for pair in self._rows:
+            self._thin_one(pair, self._most)
+        share = _share([min(self._read[pair], self._most_of(pair[1])) for pair in self._rows], self._most)
+        for pair in self._rows:
+            self._thin_one(pair, share)
+
+    def _thin_one(self, pair: tuple[str, str], room: int) -> None:
+        most = min(room, self._most_of(pair[1]))
+        if self._settled.get(pair, most + 1) <= most:
+            return
+        self._settled[pair] = most
         before = rows = self._rows[pair]
         if pair[1] in SAID_ONCE:
             rows = _once(rows, lambda row: (row.rank, row.host, row.text), min)
+            self._read[pair] = max(self._read[pair], len(rows))
+        if pair[1] in _MARKS:
+            if len(rows) > most:
+                rows = _merged(rows, self._spans.setdefault(pair, {}), most, keeps_last=pair[1].endswith("-end"))
         # Where some were left out of a part there may be room; which are kept must not hang on that.
-        if len(rows) > most or (pair[1] not in _MARKS | SAID_ONCE and self._read[pair] > most):
-            if pair[1] in _MARKS:
-                spans = self._spans.setdefault(pair, {})
-                rows = _merged(rows, spans, most, keeps_last=pair[1].endswith("-end"))
-            else:
-                rows = _sampled(rows, most) if pair[1] == delimited.ROW else _thinned(rows, most)
+        elif self._read[pair] > most:
+            rows = _sampled(rows, most) if pair[1] == delimited.ROW else _thinned(rows, most)
         self._rows[pair] = rows
         self._kept -= len(before) - len(rows)
 
@@ -203,12 +215,12 @@ def _merged(rows: Iterable[EventRow], spans: dict[tuple[int, int], int], most: i
     keys = [_in_stream(row) for row in ordered]
     lines = np.array([row.line for row in ordered])
     gaps = np.diff(lines)
-    lots = np.array([_level(line) for line in lines[1:].tolist()])
+    lots = np.array([_lot(line) for line in lines[1:].tolist()])
     # How many marks are left out behind each; -1 where no span begins with it.
     behind = np.array([spans.get(key, -1) for key in keys])
     divides = behind[:-1] < 0
     # The widest gaps divide the spans; where all are the same, the lot does.
-    widest = np.lexsort((-lots, -gaps, ~divides))[: min(most - 1, int(divides.sum()))]
+    widest = np.lexsort((lots, -gaps, ~divides))[: min(most - 1, int(divides.sum()))]
 
     def divided(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """(first and last mark of each span, whether one mark stands for it)."""
@@ -238,16 +250,13 @@ def _merged(rows: Iterable[EventRow], spans: dict[tuple[int, int], int], most: i
 
 
 def _sampled(rows: Iterable[EventRow], most: int) -> list[EventRow]:
-    """Rows of a table from all over it: half of them by the lot of their lines, or a quarter, and so on."""
-    ordered = sorted(rows, key=_in_stream)
-    levels = [_level(row.line) for row in ordered]
-    lowest = next(lowest for lowest in range(_LEVELS + 1) if sum(level >= lowest for level in levels) <= most)
-    return [row for row, level in zip(ordered, levels, strict=True) if level >= lowest]
+    """Rows of a table from all over it, by the lot of their lines."""
+    drawn = sorted(rows, key=lambda row: (_lot(row.line), row.line, row.part))
+    return sorted(drawn[:most], key=_in_stream)
 
 
-def _level(line: int) -> int:
-    digest = zlib.crc32(str(line).encode())
-    return (digest & -digest).bit_length() - 1 if digest else _LEVELS
+def _lot(line: int) -> int:
+    return zlib.crc32(str(line).encode())
 
 
 _in_stream = attrgetter("line", "part")
