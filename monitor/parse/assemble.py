@@ -20,9 +20,7 @@ from monitor.parse.events.marks import (
     DATA_PREPARED,
     ELAPSED,
     EPOCH_LINES,
-    EPOCH_PACE,
     EPOCH_TIME,
-    EPOCHS_ONLY,
     EVALUATION_HEAD,
 )
 from monitor.parse.examples import EACH, Where
@@ -38,7 +36,7 @@ from monitor.parse.steps.bars import (
     renumbered,
     written_at,
 )
-from monitor.parse.steps.epoch_times import time_by_epochs
+from monitor.parse.steps.epoch_times import epochs_of_bars, epochs_only, time_by_epochs
 from monitor.parse.steps.one_training import LOSSES, Evaluations, WriterRows, evaluations, one_training
 from monitor.parse.steps.sample_counts import batches_of_bar, batches_of_keras
 from monitor.parse.steps.series import (
@@ -117,6 +115,7 @@ def assemble(
     # A table of a log that also has reports of its own says them again.
     joint = len(in_tables) >= 2 * len(table)
     reports = _told(blocks.together_with(table, in_tables) if joint else table, event_rows, identity, said)
+    by_bar = epochs_of_bars(reports.table, reports.epochs)
     if not reports.kept and not joint:
         # Bars that are no training's are no reports.
         reports = _told(in_tables.table(), event_rows, identity, said)
@@ -139,7 +138,10 @@ def assemble(
     number_on(table, at, reports.segment)
     shown = [row for row in event_rows if row.kind not in _OURS]
     if not reports.kept:
-        shown += _epochs_only(event_rows) or _epochs_only(learned.epochs if learned is not None else ())
+        by_line = epochs_only([*event_rows, *delimited.epochs(event_rows)])
+        if len(by_line) < 2:
+            by_line = [*by_line, *epochs_only(by_bar)[len(by_line) :]]
+        shown += by_line or epochs_only(learned.epochs if learned is not None else ())
     newest = {row.stream: row.line for row in shown}
     moved: dict[str, int] = {}
     of_stream = (
@@ -183,29 +185,13 @@ def _first_rows(table: Readings, at: At, events: Iterable[EventRow]) -> Mapping[
     }
 
 
-def _epochs_only(events: Iterable[EventRow]) -> list[EventRow]:
-    """At the first of the lines that tell of epochs how many there are, and what one takes by the lines' own clock; of less
-    than two epochs nothing."""
-    told = [row for row in events if row.kind in EPOCH_LINES and row.text.isdecimal()]
-    epochs = len({row.text for row in told})
-    if epochs < 2:
-        return []
-    of_one = [row for row in told if (row.stream, row.rank) == (told[0].stream, told[0].rank)]
-    number = np.array([float(row.text) for row in of_one])
-    time_ms = np.array([np.nan if row.time_ms is None else row.time_ms for row in of_one])
-    grown, passed_s = np.diff(number), np.diff(time_ms) / 1e3
-    on = (grown > 0) & (passed_s > 0)
-    took_s = passed_s[on] / grown[on]
-    found = [told[0]._replace(kind=EPOCHS_ONLY, text=str(epochs))]
-    return [*found, told[0]._replace(kind=EPOCH_PACE, text=f"{np.median(took_s):g}")] if len(took_s) else found
-
-
 def _told(table: Readings, events: Sequence[EventRow], identity: Identity, said: Evaluations) -> Reports:
     """What the rows of a table report."""
     _name_ranks(table, identity)
     reports = Reports(table, pauses_of(events), identity.accumulation, identity.samples_per_step)
     merged = {table.code(stream) for stream in identity.merged}
     for writer in one_training(table, _series(table), identity, said):
+        reports.epochs += [writer.bar.epochs] if len(writer.bar.epochs) else []
         _report(reports, writer, identity, merged)
     return reports
 

@@ -2,7 +2,8 @@
 
 The folder has ``logs/NAME.log`` and ``truth.csv`` (name, verdict, steps, first_step, last_step, step_time_s). A log is
 *right* if its reports are found and their median step time is within 10 % of the truth, or none is shown where none can be
-known; *silent* if reports or times are missing; *wrong* if a time or a step is shown that is none.
+known; *silent* if reports or times are missing; *wrong* if a time or a step is shown that is none. Of a log whose truth has the
+verdict ``epochs`` no step need be read: it is right if so many epochs are told, and what one takes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Literal, NamedTuple
 import pandas as pd
 
 from monitor.errors import NoData
-from monitor.model.frames import steps_frame
+from monitor.model.frames import events_frame, steps_frame
+from monitor.parse.events.marks import EPOCH_PACE, EPOCH_TOOK, EPOCHS_ONLY
 from tests.parse.compare import read_file
 
 TOLERANCE = 0.1
@@ -47,21 +49,29 @@ def judge(folder: Path, names: list[str]) -> Iterator[Judged]:
         for want in csv.DictReader(file):
             log = folder / "logs" / f"{want['name'].removesuffix('.log')}.log"
             if log.exists() and (not names or any(log.stem.startswith(name) for name in names)):
-                frame = _steps(log)
-                read = _read(frame)
+                frame, events = _frames(log)
+                read = _epochs(events) if want["verdict"] == "epochs" and not len(frame) else _read(frame)
                 truth = (
                     f"{want['verdict']} {want['steps']} {want['first_step']}-{want['last_step']} {want['step_time_s']}"
                 )
-                formats = " ".join(sorted(frame["format"].unique()))
+                formats = " ".join(sorted(frame["format"].unique())) or "epochs" * bool(read.steps)
                 ours = f"{read.steps} {read.first:g}-{read.last:g} {read.time_s:.6g} {formats}"
                 yield Judged(log.stem, _verdict(read, want), ours, truth)
 
 
-def _steps(log: Path) -> pd.DataFrame:
+def _frames(log: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     try:
-        return read_file(log).steps
+        parsed = read_file(log)
     except NoData:  # refused as no text
-        return steps_frame()
+        return steps_frame(), events_frame()
+    return parsed.steps, parsed.events
+
+
+def _epochs(events: pd.DataFrame) -> _Read:
+    """Of a log that tells of epochs alone how many, and what one takes."""
+    told, took = (events.loc[events["kind"].isin(kinds), "text"] for kinds in ([EPOCHS_ONLY], [EPOCH_TOOK, EPOCH_PACE]))
+    many = int(told.iloc[0]) if len(told) else 0
+    return _Read(many, float("nan"), float("nan"), float(took.iloc[0]) if len(took) else float("nan"))
 
 
 def _read(steps: pd.DataFrame) -> _Read:

@@ -49,7 +49,8 @@ TOLD = {
     "JSON": _of('{{"epoch": {e}, "train_loss": {loss}, "lr": 0.001, "time": 33.1}}'),
     "commas": ["epoch,train_loss,val_loss,lr", *_of("{e},{loss},{val},0.001")],
     "a frame": ["| Epoch | Train Loss | Time |", *_of("| {e} | {loss} | 12.{e} |")],
-    "columns": ["epoch     train_loss  valid_loss  time", *_of("{e}         {loss}    {val}    00:1{e}")],
+    "columns": ["epoch     train_loss  valid_loss  time", *_of("{e}         {loss}    {val}    00:15")],
+    "end of epoch": _of("End of epoch {e} / 100 \t Time Taken: 12.{e}5 sec", "Generator Loss: {loss}, D: {val}"),
     "short": _of("ep {e} | loss {loss} | lr 1e-3 | 10.2s"),
     "a stranger's": _of("EPOCH {e} ~ mean crit {loss} ~ lrate 1e-3"),
     "a bar with its validation": _of(_bar("{e}", ", train_loss={loss}, val_loss={val}")),
@@ -81,6 +82,26 @@ def test_what_an_epoch_takes_is_told_by_the_times_of_its_lines(how: str) -> None
     events = parse(TOLD[how]).events
     assert list(events[events["kind"] == marks.EPOCH_PACE]["text"]) == ["60"]
     assert marks.EPOCH_PACE not in set(parse(TOLD["every hundredth"]).events["kind"])
+
+
+@pytest.mark.parametrize(
+    ("how", "took_s"),
+    [
+        ("with its seconds", "12.25"),
+        ("stamped", "33"),
+        ("the Keras of old", "12"),
+        ("end of epoch", "12.3"),
+        ("a frame", "12.25"),
+        ("columns", "15"),
+        ("a bar with its validation", "60.1"),
+        ("a bar and its lines", "60.1"),
+    ],
+)
+def test_what_an_epoch_takes_is_told_as_printed(how: str, took_s: str) -> None:
+    events = parse(TOLD[how]).events
+    assert list(events[events["kind"] == "epochs-only"]["text"]) == [str(TIMES)]
+    assert list(events[events["kind"] == marks.EPOCH_TOOK]["text"]) == [took_s]
+    assert marks.EPOCH_PACE not in set(events["kind"])
 
 
 def test_nothing_is_said_of_epochs_where_steps_are_reported() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.words.devices import unseen
 from monitor.model import Evidence, Finding, Gap, Recommendation
-from monitor.parse.events.marks import EPOCH_PACE, EPOCHS_ONLY
+from monitor.parse.events.marks import EPOCH_PACE, EPOCH_TOOK, EPOCHS_ONLY
 from monitor.parse.pages.shapes import suggested_pattern
 from monitor.words import duration, step_seconds
 
@@ -45,12 +45,14 @@ def no_step_lines(case: Case) -> Finding | None:
         else "Give --step-regex with named groups such as (?P<step>\\d+) and (?P<time_s>[\\d.]+), or print step=… step_time_s=…"
     )
     events = case.run.events
-    told, paces = (events[events["kind"] == kind] for kind in (EPOCHS_ONLY, EPOCH_PACE))
+    told = events[events["kind"] == EPOCHS_ONLY]
     pace = ""
-    if len(paces):
-        pace_s = float(paces["text"].iloc[0])
-        took = step_seconds(pace_s) if pace_s < _LONG_S else duration(pace_s)
-        pace = f" One takes {took} at the median, by the times of these lines."
+    for kind, whence in ((EPOCH_TOOK, "as printed"), (EPOCH_PACE, "by the times of these lines")):
+        for text in events.loc[events["kind"] == kind, "text"]:
+            pace_s = float(text)
+            pace = (
+                f" One takes {step_seconds(pace_s) if pace_s < _LONG_S else duration(pace_s)} at the median, {whence}."
+            )
     if len(told):
         return Finding(
             "no-step-lines",

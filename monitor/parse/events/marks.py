@@ -29,6 +29,8 @@ ELAPSED = "elapsed"
 EPOCHS_ONLY = "epochs-only"
 #: How many seconds one of them takes, by the times of the lines.
 EPOCH_PACE = "epoch-pace"
+#: The same, as it is printed.
+EPOCH_TOOK = "epoch-took"
 _MARKS = EventTable(
     (
         event(
@@ -310,9 +312,11 @@ _TIMES = EventTable(
             r"epoch(?:\W{0,4}\d{1,6}(?: ?(?:/|of) ?\d{1,6})?(?![\d.])| (?:finished|done|complete|over)\b)"
             r"(?!.*(?<!% \()\b\d{1,9} ?/ ?\d)"
             rf"(?!.*\b(?:steps?|iter(?:ation)?s?|it|(?:mini-?)?batch(?:es)?)\b){_NO_TRAINING}"
-            rf".*?\btime(?: taken)?\s?[:=]?\s{{0,3}}{_TOOK}",
+            rf".*?\b(?:time(?: taken)?|took)\s?[:=]?\s{{0,3}}{_TOOK}",
             _took,
         ),
+        # " - 12s - loss: 0.4150 - acc: 0.8100": Keras of old, where no bar is shown
+        event(EPOCH_TIME, "s - loss: ", r"^ ?- (?P<said>\d{1,6}s) - loss: ", _took),
         # "Training time takes approximately: 38.48 minutes at current epoch"
         event(
             EPOCH_TIME,

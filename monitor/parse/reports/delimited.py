@@ -4,19 +4,20 @@
 frame; ``epoch  step     train_loss  time`` with columns aligned by blanks, as spaCy (``E    #       LOSS TOK2VEC``) and
 pandas print them. What a row means its header says, lines before it. So headers and rows are recognized as events, each by
 itself, and paired here. A header names a step and what is told of it; a row has a number in every column that is filled.
-Other tables of numbers, those with a row an epoch among them, have no such header. A row has no word that could be looked
-for: how its line ends tells that it may be one.
+A table with a row an epoch tells of epochs alone; other tables of numbers have no such header. A row has no word that could be
+looked for: how its line ends tells that it may be one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from monitor.parse.events.marks import EPOCH_TIME, EPOCH_TOLD
 from monitor.parse.fields import vocabulary as v
 from monitor.parse.fields.keys import Key
 from monitor.parse.fields.records import Entry, Form, Value, form, reading
@@ -36,7 +37,7 @@ GATES = (
     *(f",{name}" for name in ("step", "iteration", "iter,", "loss", "train_loss")),
     *(
         f"{name}{behind}"
-        for name in ("tep", "TEP", "ter", "ITER", "teration", "TERATION", "Itr", "pdate", "atch")
+        for name in ("tep", "TEP", "ter", "ITER", "teration", "TERATION", "Itr", "pdate", "atch", "poch", "POCH")
         for behind in _BEHIND_A_NAME
     ),
     *("E    # ", "oss\t", "oss |", "OSS |", "OSS  ", "step loss", "step time"),
@@ -165,6 +166,8 @@ def _is_header(bare: str) -> bool:
         and min((key.order for key in keys if key.what == "step"), default=0) == v.BATCH
     ):
         return False  # a table of batch sizes
+    if _epoch_at(tuple(names)) >= 0:
+        return "loss" in what
     return "step" in what and (not what.isdisjoint(_TOLD) or {"learning", "measure"} <= what)
 
 
@@ -275,6 +278,28 @@ def reports(events: Iterable[EventRow]) -> Rows:
     return found
 
 
+def epochs(events: Iterable[EventRow]) -> list[EventRow]:
+    """Of tables with a row an epoch what each row tells: the number of its epoch, and what it took where a column has that."""
+    found: list[EventRow] = []
+    names: list[str] = []
+    sign, epoch_at, stream = "", -1, ""
+    for event in events:
+        if event.kind == HEADER:
+            sign, names, stream = _sign(event.text), _names(event.text.strip(_FRAME)) or [], event.stream
+            epoch_at = _epoch_at(tuple(names))
+        elif event.kind == ROW and epoch_at >= 0 and event.stream == stream:
+            cells = _cells(event.text, sign)
+            if len(cells) != len(names) or not cells[epoch_at].isdecimal():
+                continue
+            found.append(event._replace(kind=EPOCH_TOLD, text=cells[epoch_at]))
+            # As if its epochs were steps.
+            named = [*names[:epoch_at], "step", *names[epoch_at + 1 :]]
+            report = _reading(dict(zip(named, cells, strict=True)), FORMAT)
+            if report is not None and (passed_s := report.time_s or report.clock_s):
+                found.append(event._replace(kind=EPOCH_TIME, text=f"{passed_s:g}"))
+    return found
+
+
 def _below(header: str, names: Sequence[str], row: str) -> list[str]:
     """The cells of a row that leaves some empty, by the names that they begin below; none where one begins elsewhere."""
     begins, at = {}, 0
@@ -291,24 +316,25 @@ def _below(header: str, names: Sequence[str], row: str) -> list[str]:
 
 
 def _take(table: list[tuple[EventRow, Reading]], first: EventRow | None, row: dict[str, str], sign: str) -> None:
-    if first is None:
-        return
+    if first is not None and (report := _reading(row, COMMAS if sign == "," else FORMAT)) is not None:
+        table.append((first, report))
+
+
+def _reading(row: Mapping[str, str], name: str) -> Reading | None:
+    """What the cells of a row tell, by the names of their columns."""
     names: list[tuple[str, str]] = []
     values: list[Value] = []
-    for name, value in row.items():
+    for column, value in row.items():
         match = _CELL.fullmatch(value)
         if match is None:
             continue
-        names.append((name, match["unit"] or ""))
+        names.append((column, match["unit"] or ""))
         values.append(match["clock"] or match["value"])
         if match["total"]:
             names.append(("", "of"))
             values.append(match["total"])
-    if (known := _form(tuple(names))) is None:
-        return
-    report = reading(known, values, COMMAS if sign == "," else FORMAT)
-    if report is not None:
-        table.append((first, report))
+    known = _form(tuple(names))
+    return None if known is None else reading(known, values, name)
 
 
 def _close(found: Rows, table: Sequence[tuple[EventRow, Reading]]) -> None:
@@ -341,6 +367,14 @@ def _counted(names: tuple[str, ...]) -> int:
     known = [(at, key) for at, name in enumerate(names) if (key := _key(name)) is not None]
     steps = [(key.order, at) for at, key in known if key.what == "step"]
     return min(steps)[1] if steps else -1
+
+
+@lru_cache(maxsize=256)
+def _epoch_at(names: tuple[str, ...]) -> int:
+    """The column that numbers epochs, of a table that counts nothing else; -1 where there is none."""
+    if _counted(names) >= 0:
+        return -1
+    return next((at for at, name in enumerate(names) if (key := _key(name)) is not None and key.what == "epoch"), -1)
 
 
 @lru_cache(maxsize=1024)

@@ -66,6 +66,8 @@ class Bar(NamedTuple):
     """It ran more than once, as epochs do."""
     others: int = 0
     """So many bars of the same description and another length might be the training's as well."""
+    epochs: At = np.empty(0, np.intp)
+    """Where no bar is the training's the redraws of one that counts its epochs."""
 
     def like(self, other: Bar) -> bool:
         """True for the same bar of another writer."""
@@ -114,7 +116,12 @@ def training_bar(table: Readings, at: At, planned_steps: int | None, losses: At,
     ]
     chosen = _chosen(table, keys, bars, sure, may, planned_steps, marks)
     if chosen is None:
-        return _NONE
+        over = [
+            bar
+            for key, bar in zip(keys, bars, strict=True)
+            if _over_epochs(table, str(table.texts[key[0]]), bar, marks)
+        ]
+        return Bar(_NONE.at, epochs=max(over, key=lambda bar: bar.distinct).at) if over else _NONE
     name, total = keys[chosen]
     runs = [bars[place] for place in _one_after_the_other(table, keys, bars, sure, chosen)]
     trained = [each.at[~evaluations(each, marks.begins, marks.ends, marks.trained)] for each in runs]

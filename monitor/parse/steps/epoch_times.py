@@ -1,4 +1,6 @@
-"""Steps whose reports tell no time share that of their epoch, which a line behind them tells, or a clock of the run."""
+"""Steps whose reports tell no time share that of their epoch, which a line behind them tells, or a clock of the run; where no
+steps are reported an epoch's is told as that.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.parse.columns import Floats
-from monitor.parse.events.marks import ELAPSED, EPOCH_TIME
+from monitor.parse.events.marks import ELAPSED, EPOCH_LINES, EPOCH_PACE, EPOCH_TIME, EPOCH_TOLD, EPOCH_TOOK, EPOCHS_ONLY
 from monitor.parse.rows import EventRow
 from monitor.parse.steps.timing import Reports
 from monitor.parse.table import At, Readings
@@ -38,6 +40,58 @@ def time_by_epochs(reports: Reports, events: Sequence[EventRow]) -> dict[str, fl
                 found.setdefault(name, []).append(span.seconds / steps)
             before = before[0] + len(own), float(table.step[own[-1]]) if len(own) else before[1]
     return {name: float(np.median(times)) for name, times in found.items()}
+
+
+def epochs_only(events: Sequence[EventRow]) -> list[EventRow]:
+    """At the first of the lines that tell of epochs how many there are, and what one takes as it is printed, or else by the
+    lines' own clock; of less than two epochs nothing.
+    """
+    told = [row for row in events if row.kind in EPOCH_LINES and row.text.isdecimal()]
+    timed = [row for row in events if row.kind == EPOCH_TIME]
+    epochs = len({row.text for row in told})
+    if epochs < 2:
+        told = timed
+        epochs = sum(_same_writer(row, told[0]) for row in told)
+    if epochs < 2:
+        return []
+    found = [told[0]._replace(kind=EPOCHS_ONLY, text=str(epochs))]
+    printed = [float(row.text) for row in timed if _same_writer(row, timed[0])]
+    if len(printed) > 1:
+        return [*found, told[0]._replace(kind=EPOCH_TOOK, text=f"{np.median(laps(np.array(printed), 0.0)):g}")]
+    of_one = [row for row in told if _same_writer(row, told[0])]
+    number = np.array([float(row.text) for row in of_one])
+    time_ms = np.array([np.nan if row.time_ms is None else row.time_ms for row in of_one])
+    grown, passed_s = np.diff(number), np.diff(time_ms) / 1e3
+    on = (grown > 0) & (passed_s > 0)
+    took_s = passed_s[on] / grown[on]
+    return [*found, told[0]._replace(kind=EPOCH_PACE, text=f"{np.median(took_s):g}")] if len(took_s) else found
+
+
+def epochs_of_bars(table: Readings, bars: Iterable[At]) -> list[EventRow]:
+    """The redraws of bars over epochs as lines that tell which epoch was done, and what one took by the bar's rate."""
+    found: list[EventRow] = []
+    for at in bars:
+        done = at[table.step[at] >= 1]
+        for place in done.tolist():
+            row = EventRow(
+                str(table.texts[table.stream[place]]),
+                str(table.texts[table.node[place]]),
+                int(table.line[place]),
+                int(table.part[place]),
+                None,
+                None,
+                "",
+                EPOCH_TOLD,
+                f"{table.step[place]:.0f}",
+            )
+            found.append(row)
+            if table.time_s[place] > 0:
+                found.append(row._replace(kind=EPOCH_TIME, text=f"{table.time_s[place]:g}"))
+    return found
+
+
+def _same_writer(row: EventRow, other: EventRow) -> bool:
+    return (row.stream, row.rank) == (other.stream, other.rank)
 
 
 class _Passed(NamedTuple):

@@ -83,6 +83,8 @@ class Reports:
     """Micro-batches of a step, where the log says how many."""
     samples: int | None = None
     """Samples of a step, where the log says how many."""
+    epochs: list[At] = field(default_factory=list)
+    """Redraws of bars that count epochs, of writers that have no other."""
     kept: list[At] = field(default_factory=list)
     open: list[At] = field(default_factory=list)
     """Reports whose times are of one step or of all since the report before: nothing that they print tells which."""
