@@ -46,6 +46,10 @@ TOLD = {
     "heads behind a logger's": _of(
         "2026-03-04 08:{e:02}:30,120 INFO Epoch {e}", "2026-03-04 08:{e:02}:50,0 INFO   Training loss: {loss}"
     ),
+    "several lines behind a logger's": _of(
+        "2026-03-04 08:{e:02}:30,120 - INFO - epoch: {e} end, loss: {loss}",
+        "2026-03-04 08:{e:02}:45,776 - INFO - epoch: {e} validation, acc: 0.6{e}, loss: {val}",
+    ),
     "JSON": _of('{{"epoch": {e}, "train_loss": {loss}, "lr": 0.001, "time": 33.1}}'),
     "commas": ["epoch,train_loss,val_loss,lr", *_of("{e},{loss},{val},0.001")],
     "a frame": ["| Epoch | Train Loss | Time |", *_of("| {e} | {loss} | 12.{e} |")],
@@ -77,7 +81,9 @@ def test_that_a_log_reports_epochs_only_is_told_once(how: str) -> None:
     assert list(events[events["kind"] == "epochs-only"]["text"]) == [str(TIMES)]
 
 
-@pytest.mark.parametrize("how", ["behind a logger's head", "heads behind a logger's"])
+@pytest.mark.parametrize(
+    "how", ["behind a logger's head", "heads behind a logger's", "several lines behind a logger's"]
+)
 def test_what_an_epoch_takes_is_told_by_the_times_of_its_lines(how: str) -> None:
     events = parse(TOLD[how]).events
     assert list(events[events["kind"] == marks.EPOCH_PACE]["text"]) == ["60"]

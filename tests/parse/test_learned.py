@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from itertools import product
+from itertools import accumulate, product
 
 import numpy as np
 import pytest
@@ -386,9 +386,13 @@ def test_lines_as_they_were_published(line: str, seconds: float | None) -> None:
         pytest.param("global step={n}, episodic return={few}.0", id="rewards of a game"),
     ],
 )
-def test_steps_of_an_environment_are_learned_by_their_reward(line: str) -> None:
-    steps = parse([line.format(n=50 * at + at % 3, r=at * 37 % 101, few=at * 37 % 13) for at in range(1, 400)]).steps
-    assert list(steps["step"]) == [50 * at + at % 3 for at in range(1, 400)]
+@pytest.mark.parametrize("longest", [1, 40])
+def test_steps_of_an_environment_are_learned_by_their_reward(line: str, longest: int) -> None:
+    """Games last longer the better they are played; the shortest length stays the most usual one."""
+    lengths = [50 + at % 3 + (0 if at % 4 == 0 else 10 * at * longest // 400) for at in range(1, 400)]
+    counts = list(accumulate(lengths))
+    steps = parse([line.format(n=n, r=at * 37 % 101, few=at * 37 % 13) for at, n in enumerate(counts)]).steps
+    assert list(steps["step"]) == counts
 
 
 @pytest.mark.parametrize(

@@ -321,3 +321,14 @@ def test_an_epoch_under_way_goes_on_behind_those_that_are_whole() -> None:
     assert int(steps["step"].max()) == 1317
     assert steps["step_time_s"].dropna().tolist() == pytest.approx([3.624, 3.624])
     assert list(parse(whole).steps["step"]) == [500, 1000]
+
+
+def test_an_epoch_of_samples_tells_the_time_of_its_batches_by_its_seconds() -> None:
+    """Keras 1 counts the samples of arrays: the redraws tell how many a batch has, and none tells a time."""
+    redraws = "\r".join(
+        f"{count:5}/51200 [====>.....] - ETA: {72 * count}s - loss: 0.81" for count in range(128, 51200, 128)
+    )
+    lines = ["Epoch 1/50", redraws, f"51200/51200 [{'=' * 30}] - 36777s - loss: 0.8428 - acc: 0.29"]
+    steps = parse(lines).steps
+    assert list(steps["step"]) == [400]
+    assert steps["step_time_s"].tolist() == pytest.approx([36777 / 400])

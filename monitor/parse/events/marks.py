@@ -198,11 +198,15 @@ _MARKS = EventTable(
     one_a_line=True,
 )
 # What a logger puts in front.
-_LOGGED = r"\[?\d{2,4}[-/]\d\d[-/]\d{2,4}[ T]\d\d:\d\d:\d\d[.,\d]{0,8}\]?\W{1,4}(?:[\w.]{1,40}\W{1,4}){0,3}"
+_LOGGED = (
+    r"\[?\d{2,4}[-/]\d\d[-/]\d{2,4}[ T]\d\d:\d\d:\d\d[.,\d]{0,8}\]?\W{1,4}"
+    r"(?:(?!val|eval|test|dev|train|epoch)[\w.]{1,40}\W{1,4}){0,3}"
+)
 _FIGURE = r"(?:loss|acc|err|nll|ppl|rmse|mse|score)"
 _EPOCH_GATES = "poch |poch:|poch=|poch[|POCH |POCH:"
 _OF_EPOCH = (
-    r"\W{0,12}(?:(?:train(?:ing)?|starting) )?epochs?(?: num(?:ber)?| no\.?)?[ :=#\[]{1,3}(?P<said>\d{1,6})"
+    rf"(?:{_LOGGED}|\W{{0,12}})"
+    r"(?:(?:train(?:ing)?|starting) )?epochs?(?: num(?:ber)?| no\.?)?[ :=#\[]{1,3}(?P<said>\d{1,6})"
     rf"(?: ?(?:/|of) ?\d{{1,6}})?\]?(?![\d.])(?=.{{0,160}}{_FIGURE})"
     r"(?!.*(?:\b(?:step|iter|batch|it/s)|%\||\d ?/ ?\d))"
 )

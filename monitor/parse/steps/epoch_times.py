@@ -59,6 +59,8 @@ def epochs_only(events: Sequence[EventRow]) -> list[EventRow]:
     if len(printed) > 1:
         return [*found, told[0]._replace(kind=EPOCH_TOOK, text=f"{np.median(laps(np.array(printed), 0.0)):g}")]
     of_one = [row for row in told if _same_writer(row, told[0])]
+    # Of several lines of an epoch the first: the others tell of its evaluation mostly.
+    of_one = [row for at, row in enumerate(of_one) if not at or row.text != of_one[at - 1].text]
     number = np.array([float(row.text) for row in of_one])
     time_ms = np.array([np.nan if row.time_ms is None else row.time_ms for row in of_one])
     grown, passed_s = np.diff(number), np.diff(time_ms) / 1e3

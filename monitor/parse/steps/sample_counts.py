@@ -31,15 +31,16 @@ def batches_of_keras(table: Readings, at: At, samples_per_epoch: frozenset[int])
     """
     if table.format_of(at) != "keras":
         return
-    whole = at[~np.isnan(table.clock_s[at]) & (table.meaning[at] != table.code(LEFT))]
-    with np.errstate(divide="ignore"):
-        each_s = table.clock_s[whole] / table.step[whole]
-    known = (table.clock_s[whole] >= _FEWEST_SECONDS) & (each_s >= _FASTEST_S) & (table.step[whole] <= _MOST_STEPS)
-    table.put(whole, time_s=np.where(known, each_s, np.nan), clock_s=np.nan)
     redraws = np.unique(table.step[at[table.meaning[at] == table.code(LEFT)]]).astype(np.int64)
     batch = int(np.gcd.reduce(redraws)) if len(redraws) >= _FEWEST_REDRAWS else 1
     if batch > 1 and redraws[0] != batch:
         batch = 1  # the first batch is drawn always
+    whole = at[~np.isnan(table.clock_s[at]) & (table.meaning[at] != table.code(LEFT))]
+    with np.errstate(divide="ignore"):
+        each_s = table.clock_s[whole] / table.step[whole]
+    steps, quick = table.step[whole] / batch, each_s * batch < _FASTEST_S
+    known = (table.clock_s[whole] >= _FEWEST_SECONDS) & ~quick & (steps <= _MOST_STEPS)
+    table.put(whole, time_s=np.where(known, each_s, np.nan), clock_s=np.nan)
     for bar in np.unique(table.bar[at]):
         own = at[table.bar[at] == bar]
         if batch == 1 and str(table.texts[bar]) not in map(str, samples_per_epoch):

@@ -20,8 +20,11 @@ _MOSTLY = 0.6
 _FALLS, _FALLS_UNNAMED = 0.34, 0.1
 # So often one count may be told.
 _MOST_AGAIN, _MOST_AGAIN_UNNAMED = 64, 2
-# Where something is told of some steps only, the gaps are no longer than so many usual ones.
-_MOST_GROWTH = 20
+# Where something is told of some steps only, the gaps are no longer than so many usual or middle ones; the count begins again
+# with another start alone.
+_MOST_GROWTH, _SELDOM = 20, 0.001
+# What goes up and down does so at least so often.
+_TURNS = 0.25
 # So many different values has no figure that stands still.
 _SURELY_MOVES = 10
 # A warm-up may double the learning rate from its first report to the second.
@@ -44,6 +47,8 @@ class Course(NamedTuple):
     """That of the three most usual ones."""
     growth: float
     """The most usual growth."""
+    middle: float
+    """The median growth where it goes up and down, as games are longer and shorter, of whose lengths none is usual; else 0."""
     most: float
     """No more than that, but for one time in twenty."""
 
@@ -71,8 +76,15 @@ def course_of(counts: Floats, epochs: Floats) -> Course | None:
         float(usual[0] / len(grown)),
         float(usual[:3].sum() / len(grown)),
         float(growths[often.argmax()]),
+        float(np.median(grown)) if _fluctuates(grown) else 0.0,
         float(np.quantile(grown, 0.95)),
     )
+
+
+def _fluctuates(grown: Floats) -> bool:
+    more = np.diff(grown)
+    more = more[more != 0]
+    return len(more) > 1 and float((more[1:] * more[:-1] < 0).mean()) >= _TURNS
 
 
 def is_regular(course: Course, order: int, of_total: bool = False) -> bool:
@@ -81,7 +93,11 @@ def is_regular(course: Course, order: int, of_total: bool = False) -> bool:
     if course.lines > (_MOST_AGAIN if order <= w.SAMPLES else _MOST_AGAIN_UNNAMED) * course.distinct:
         return False
     often = order == w.STEP and course.distinct >= FEWEST_UNWATCHED
-    if often and not course.falls and course.most <= _MOST_GROWTH * course.growth:
+    if (
+        often
+        and course.falls <= _SELDOM * course.distinct
+        and course.most <= _MOST_GROWTH * max(course.growth, course.middle)
+    ):
         return True  # of some steps only something is told
     most_falls = (_FALLS if of_total or order != w.UNNAMED else _FALLS_UNNAMED) * course.distinct
     return course.falls <= most_falls and course.mostly >= _MOSTLY and course.nearly >= NEARLY_ALWAYS
