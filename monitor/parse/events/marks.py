@@ -90,22 +90,27 @@ _MARKS = EventTable(
         ),
         event(
             "evaluation-begin",
-            "unning Evaluation|unning evaluation|tarting evaluation|tarting validation|unning Validation|"
-            "unning validation|tart inference on|egin validation|egin evaluation|eginning validation|Evaluating on |Test: |"
-            "Validating ...|Validation|Evaluating:|Validating:|unning Prediction|unning prediction",
-            r"(?i)\b(?:running|starting|start|begin|beginning) (?:the )?(?:evaluation|validation|inference on \d|prediction)"
-            r"|\bevaluating on \d+ samples|\bvalidating \.\.\.|^\s*+Test:\s{1,8}\[\s{0,8}0/\d"
+            "unning Evaluation|unning evaluation|unning Validation|unning validation|unning per image evaluation|"
+            "tarting eval|tarting valid|tart eval|tart valid|tart Eval|tart Valid|"
+            "tart inference on|egin validation|egin evaluation|eginning validation|Test: |"
+            "valuating|alidating|Validation|unning Prediction|unning prediction",
+            r"(?i)\b(?:running|starting|start|begin|beginning) (?:the |per image )?"
+            r"(?:evaluation|evaluating|eval\b|validation|validating|inference on \d|prediction)"
+            r"|\bevaluating on \d+ samples|\bvalidating \.\.\.|(?:^\W*+|[\]:>|-] {1,3})(?:evaluating|validating)\W*+$"
+            r"|^\s*+Test:\s{1,8}\[\s{0,8}0/\d"
             r"|\b(?:validation(?: dataloader \d+)?|evaluating|validating): {1,4}0%\|",
         ),
         event(
             "evaluation-end",
             "'eval_loss'|\"eval_loss\"|eval_loss=|eval_loss:|val_loss:|val_loss=|val loss|Val loss|Val Loss|alidation loss|"
             "alidation Loss|valid on '|"
-            "alidation bpb|valuation results for|nished evaluation|validate step:|Epoch(val)|Validation|Validating:|Test: |Acc@1|"
+            "alidation bpb|valuation results for|alidation Result: |alidation result: |nished evaluation|validate step:|"
+            "Epoch(val)|Validation|Validating:|Test: |Acc@1|"
             "Evaluating:",
             r"(?i)\b(?:validation(?: dataloader \d+)?|evaluating|validating): {1,4}100%\|"
             r"|^(?!.*(?:%\||it/s|s/it)).*?(?:\beval_loss['\"]?\s{0,4}[:=]|\bvalidation loss at|\bval_loss\s{0,4}[:=](?!.*\]\s*$)"
-            r"|\bval(?:idation)? (?:loss|bpb) ?:? {0,4}\d|\bvalid on '[^']{1,80}' subset \||\bevaluation results for\b"
+            r"|\bval(?:idation)? (?:loss|bpb) ?:? {0,4}\d|\bvalidation result: {0,4}\d"
+            r"|\bvalid on '[^']{1,80}' subset \||\bevaluation results for\b"
             r"|\bfinished evaluation\b|\bvalidate step:|\bEpoch\(val\) \[|^\s*+Test:\s{1,8}Total time:"
             r"|^\s*+(?:Test:|\*)\s{1,8}Acc@1\s{0,8}\d)",
         ),
