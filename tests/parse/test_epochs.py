@@ -42,6 +42,11 @@ TOLD = {
     "of a whole graph": _of("Epoch: {e4} loss_train: {loss} acc_train: 0.9{e} loss_val: {val} time: 0.0031s"),
     "stamped": _of("Epoch {e} - avg_train_loss: {loss} - time: 33s"),
     "the Keras of old": _of("Epoch {e}/14", " - 12s - loss: {loss} - acc: 0.81 - val_loss: {val}"),
+    "Keras 1": _of("Epoch {e}/14", "12s - loss: {loss} - acc: 0.81 - val_loss: {val}"),
+    "behind a bar that stands": _of(
+        "\rValidation: |          | 0/? [00:00<?, ?it/s]\x1b[A[\x1b[37m2026-03-04 08:{e:02}:30,120\x1b[0m] "
+        "INFO Epoch {e}: v_recons {val}  loss {loss}  kl 2.1"
+    ),
     "behind a logger's head": _of("2026-03-04 08:{e:02}:30,120 - a.train - INFO - Epoch {e}   [Avg. Loss]: [{loss}]"),
     "heads behind a logger's": _of(
         "2026-03-04 08:{e:02}:30,120 INFO Epoch {e}", "2026-03-04 08:{e:02}:50,0 INFO   Training loss: {loss}"
@@ -82,7 +87,13 @@ def test_that_a_log_reports_epochs_only_is_told_once(how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "how", ["behind a logger's head", "heads behind a logger's", "several lines behind a logger's"]
+    "how",
+    [
+        "behind a bar that stands",
+        "behind a logger's head",
+        "heads behind a logger's",
+        "several lines behind a logger's",
+    ],
 )
 def test_what_an_epoch_takes_is_told_by_the_times_of_its_lines(how: str) -> None:
     events = parse(TOLD[how]).events
@@ -96,6 +107,7 @@ def test_what_an_epoch_takes_is_told_by_the_times_of_its_lines(how: str) -> None
         ("with its seconds", "12.25"),
         ("stamped", "33"),
         ("the Keras of old", "12"),
+        ("Keras 1", "12"),
         ("end of epoch", "12.3"),
         ("a frame", "12.25"),
         ("columns", "15"),

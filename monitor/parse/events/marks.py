@@ -325,7 +325,7 @@ _TIMES = EventTable(
             _took,
         ),
         # " - 12s - loss: 0.4150 - acc: 0.8100": Keras of old, where no bar is shown
-        event(EPOCH_TIME, "s - loss: ", r"^ ?- (?P<said>\d{1,6}s) - loss: ", _took),
+        event(EPOCH_TIME, "s - loss: ", r"^ ?(?:- )?(?P<said>\d{1,6}s) - loss: ", _took),
         # "Training time takes approximately: 38.48 minutes at current epoch"
         event(
             EPOCH_TIME,

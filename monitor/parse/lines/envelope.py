@@ -61,6 +61,9 @@ _MAY_HAVE_PREFIX = re.compile(r"20\d\d-|\s*+\[(?:[rR]ank|default|trainer|worker|
 _BYTES_MAY_HAVE_PREFIX = re.compile(_MAY_HAVE_PREFIX.pattern.encode())
 _FIRST = "2[i \t"
 _CURSOR_UP = "\x1b[A"
+# What stands behind it was written by another than the bar that is left so.
+_BEHIND_A_BAR = re.compile(r"\x1b\[A(?=(?:\x1b\[[\d;]*m)*+[^\s\x08\x1b])")
+_BYTES_BEHIND_A_BAR = re.compile(_BEHIND_A_BAR.pattern.encode())
 _REDRAW = re.compile(r"[\r\b]+")
 # A bar that goes back to its middle to write its count there.
 _INTO_THE_MIDDLE = re.compile(r"(?<!\x08)\x08{20,}+(?= \d{1,9}/\d{1,9} )")
@@ -213,6 +216,7 @@ def _add_apart(head: str, text: str, into: list[str]) -> str:
     own = ""
     if text[:1] in "\x1b" or ((text[:1] in _FIRST or "algo-" in text[:80]) and _MAY_HAVE_PREFIX.match(text)):
         own = text[: prefix_length(text)]
+    text = _parted(text)
     for place, part in enumerate(_REDRAW.split(_INTO_THE_MIDDLE.sub("", text)) if "\b" in text else text.split("\r")):
         if part.strip() and without_escapes(part).strip():
             into.append(head + part if not place else head + own + part)
@@ -226,6 +230,7 @@ def _pieces(text: str, writer: _Writer, into: list[Fragment]) -> _Writer:
         if text.strip():
             into.append(Fragment(text, writer.rank, writer.host, False, writer.time_ms, writer.local_rank, writer.task))
         return writer
+    text = _parted(text)
     for part in _REDRAW.split(_INTO_THE_MIDDLE.sub("", text) if "\b" in text else text):
         clean, who = _without_prefixes(without_escapes(part), writer)
         if clean.strip():
@@ -273,6 +278,16 @@ def without_octal(text: str) -> str:
         for octal, character in _OCTAL.items():
             text = text.replace(octal, character)
     return text
+
+
+def _parted(text: str) -> str:
+    return _BEHIND_A_BAR.sub(_CURSOR_UP + "\r", text) if _CURSOR_UP in text else text
+
+
+def parted_bytes(data: bytes) -> bytes:
+    """The bytes with a carriage return between a bar and what is written behind it once the cursor has gone up again."""
+    up = _CURSOR_UP.encode()
+    return _BYTES_BEHIND_A_BAR.sub(up + b"\r", data) if up in data else data
 
 
 def without_octal_bytes(data: bytes) -> bytes:

@@ -14,6 +14,7 @@ from monitor.parse.lines.envelope import (
     apart,
     is_tag,
     may_have_prefix,
+    parted_bytes,
     redraws,
     without_colours,
     without_escapes,
@@ -101,7 +102,7 @@ def _unescaped(data: bytes) -> bytes:
     """
     if len(_places(np.frombuffer(data, np.uint8), b"#0")):
         data = without_octal_bytes(data)
-    data = without_colours(data)
+    data = without_colours(parted_bytes(data))
     page = np.frombuffer(data, np.uint8)
     backs, returns = np.flatnonzero(page == _BACK), np.flatnonzero(page == _RETURN)
     if not len(backs) and not len(returns):
