@@ -16,6 +16,8 @@ from monitor.parse.table import Rows
 from monitor.review import Reviewer
 from monitor.review.log_lines import learned
 from monitor.settings import Settings, read
+from monitor.show.job.header import figures
+from monitor.words import DASH
 from tests.parse.made_up import dialects, lines_of, sections, spoken
 
 NOW = datetime(2026, 11, 18, 12, 0, 0, tzinfo=UTC)
@@ -67,6 +69,16 @@ def test_a_log_of_epochs_alone_is_said_to_be_one(tmp_path: Path) -> None:
     found = next(finding for finding in report.findings if finding.id == "no-step-lines")
     assert found.title == "The log reports epochs only"
     assert "14 epochs" in found.summary
+    (tile,) = [tile for tile in figures(report) if tile.label == "Step time, median"]
+    assert tile.context == "14 epochs, no steps"
+
+
+def test_what_an_epoch_takes_stands_where_a_steps_time_would(tmp_path: Path) -> None:
+    report = report_of([f"Epoch {epoch}/20 loss: 2.{epoch} time: 30.{epoch}2s" for epoch in range(1, 10)], tmp_path)
+    found = next(finding for finding in report.findings if finding.id == "no-step-lines")
+    assert "One takes 30.5 s at the median, as printed." in found.summary
+    (tile,) = [tile for tile in figures(report) if tile.label == "Step time, median"]
+    assert (tile.value, tile.context) == (DASH, "an epoch takes 30.5 s")
 
 
 def test_a_time_of_which_nothing_tells_whose_it_is_is_said_to_be_one(tmp_path: Path) -> None:

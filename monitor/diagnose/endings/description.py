@@ -14,9 +14,9 @@ from monitor.analyze.ending import Ending
 from monitor.analyze.silence import GpuPattern, Silence
 from monitor.diagnose.rulebook import Case
 from monitor.diagnose.stakes import STEPS
+from monitor.diagnose.words.epochs import epoch_count
 from monitor.diagnose.words.report import lost_words, quoted
 from monitor.model import Evidence, Run, Saving
-from monitor.parse.events.marks import EPOCHS_ONLY
 from monitor.words import count, duration, nodes, percent
 
 SOURCE = "the job's own log and status"
@@ -53,8 +53,8 @@ def when(case: Case, ending: Ending) -> str:
 
 
 def _epochs_done(run: Run) -> str:
-    told = run.events.loc[run.events["kind"] == EPOCHS_ONLY, "text"]
-    return f"after {int(told.iloc[0]):,} epochs were reported" if len(told) else "before any step was reported"
+    told = epoch_count(run.events)
+    return "before any step was reported" if told is None else f"after {told.epochs:,} epochs were reported"
 
 
 def steps_done(run: Run, at: datetime | None) -> int | None:

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from monitor.diagnose.rulebook import Case, rule
 from monitor.diagnose.words.devices import unseen
+from monitor.diagnose.words.epochs import epoch_count
 from monitor.model import Evidence, Finding, Gap, Recommendation
-from monitor.parse.events.marks import EPOCH_PACE, EPOCH_TOOK, EPOCHS_ONLY
 from monitor.parse.pages.shapes import suggested_pattern
-from monitor.words import duration, step_seconds
 
 # One process a node prints this; it is read as format "key-value", under mpirun and torchrun alike.
 NODE_LINE = (
     "if int(os.environ.get('LOCAL_RANK', os.environ.get('OMPI_COMM_WORLD_LOCAL_RANK', 0))) == 0: "
     "print(f'step={step} step_time_s={seconds:.4f}', flush=True)"
 )
-
-
-# An epoch of so many seconds is told in minutes.
-_LONG_S = 300
 
 
 @rule("no-step-lines", needs="nothing", about="sight", whole_log=True)
@@ -44,24 +39,17 @@ def no_step_lines(case: Case) -> Finding | None:
         if pattern
         else "Give --step-regex with named groups such as (?P<step>\\d+) and (?P<time_s>[\\d.]+), or print step=… step_time_s=…"
     )
-    events = case.run.events
-    told = events[events["kind"] == EPOCHS_ONLY]
-    pace = ""
-    for kind, whence in ((EPOCH_TOOK, "as printed"), (EPOCH_PACE, "by the times of these lines")):
-        for text in events.loc[events["kind"] == kind, "text"]:
-            pace_s = float(text)
-            pace = (
-                f" One takes {step_seconds(pace_s) if pace_s < _LONG_S else duration(pace_s)} at the median, {whence}."
-            )
-    if len(told):
+    if (told := epoch_count(case.run.events)) is not None:
+        whence = "as printed" if told.printed else "by the times of these lines"
+        pace = f" One takes {told.took} at the median, {whence}." if told.took else ""
         return Finding(
             "no-step-lines",
             "info",
             "high",
             "The log reports epochs only",
-            f"The log reports {int(told['text'].iloc[0]):,} epochs and none of their steps.{pace} How many "
+            f"The log reports {told.epochs:,} epochs and none of their steps.{pace} How many "
             "steps an epoch has is not known, so there is no step time.",
-            (Evidence("first epoch's line", float(told["line"].iloc[0])),),
+            (Evidence("first epoch's line", float(told.line)),),
             Recommendation(
                 "Print a line every few steps, such as step=… step_time_s=…, or give --step-regex if each epoch is one step.",
                 parameter="--step-regex",

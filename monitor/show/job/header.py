@@ -23,6 +23,7 @@ from monitor.diagnose.comparison.comparability import ParameterDifference, diffe
 from monitor.diagnose.headline import facts, outlook, status_word
 from monitor.diagnose.verdict import has_gpus
 from monitor.diagnose.words.devices import LEFT_OUT
+from monitor.diagnose.words.epochs import epoch_count
 from monitor.diagnose.words.report import (
     OVERHEAD_MEANS,
     RECOVERABLE_MEANS,
@@ -326,6 +327,8 @@ def show_tiles(tiles: Sequence[Tile], least_px: int = 140) -> None:
 def _step_context(report: Report) -> str:
     steps = report.steps
     if steps is None:
+        if (told := epoch_count(report.run.events)) is not None:
+            return f"an epoch takes {told.took}" if told.took else f"{told.epochs:,} epochs, no steps"
         return "no step lines" if report.run.logs.lines else "no logs read"
     if steps.median_s is None:
         return "no times in step lines"

@@ -1,0 +1,38 @@
+"""What is known of a log that tells of epochs and of no step: how many there are, and what one takes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from monitor.parse.events.marks import EPOCH_PACE, EPOCH_TOOK, EPOCHS_ONLY
+from monitor.words import duration, step_seconds
+
+# An epoch of so many seconds is told in minutes.
+_LONG_S = 300
+
+
+class EpochCount(NamedTuple):
+    """Of lines that count epochs alone."""
+
+    epochs: int
+    line: int
+    """The first of them."""
+    took: str
+    """What one takes at the median, ``29.7 s``; empty where nothing tells."""
+    printed: bool
+    """The lines print that; else it is what passes between them."""
+
+
+def epoch_count(events: pd.DataFrame) -> EpochCount | None:
+    """None where steps are reported, or no epochs either."""
+    by_kind = {
+        str(row.kind): row for row in events[events["kind"].isin([EPOCHS_ONLY, EPOCH_TOOK, EPOCH_PACE])].itertuples()
+    }
+    if (told := by_kind.get(EPOCHS_ONLY)) is None:
+        return None
+    pace = by_kind.get(EPOCH_TOOK, by_kind.get(EPOCH_PACE))
+    pace_s = None if pace is None else float(str(pace.text))
+    took = "" if pace_s is None else step_seconds(pace_s) if pace_s < _LONG_S else duration(pace_s)
+    return EpochCount(int(str(told.text)), int(str(told.line)), took, EPOCH_TOOK in by_kind)
