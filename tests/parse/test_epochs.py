@@ -122,6 +122,17 @@ def test_what_an_epoch_takes_is_told_as_printed(how: str, took_s: str) -> None:
     assert marks.EPOCH_PACE not in set(events["kind"])
 
 
+def test_the_last_redraw_of_each_epoch_tells_what_it_took() -> None:
+    redraws = [
+        f"Epochs:  {5 * epoch}%|##   | {epoch}/20 [{epoch:02}:{second:02}<09:00, {60 + second / 100:.2f}s/it, loss=2.{second}]"
+        for epoch in range(TIMES + 1)
+        for second in range(0, 60, 3)
+    ]
+    events = parse(["\r".join(redraws)]).events
+    assert list(events[events["kind"] == "epochs-only"]["text"]) == [str(TIMES)]
+    assert list(events[events["kind"] == marks.EPOCH_TOOK]["text"]) == ["60.57"]
+
+
 def test_nothing_is_said_of_epochs_where_steps_are_reported() -> None:
     lines = [*TOLD["name and number"], *(f"step {step} loss 2.{step}" for step in range(10))]
     parsed = parse(lines)

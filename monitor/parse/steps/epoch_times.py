@@ -70,11 +70,13 @@ def epochs_only(events: Sequence[EventRow]) -> list[EventRow]:
 
 
 def epochs_of_bars(table: Readings, bars: Iterable[At]) -> list[EventRow]:
-    """The redraws of bars over epochs as lines that tell which epoch was done, and what one took by the bar's rate."""
+    """The last redraw of each count of bars over epochs as a line that tells which epoch was done, and what one took by the
+    bar's rate.
+    """
     found: list[EventRow] = []
     for at in bars:
-        done = at[table.step[at] >= 1]
-        for place in done.tolist():
+        last = at[np.diff(table.step[at], append=np.nan) != 0]
+        for place in last[table.step[last] >= 1].tolist():
             row = EventRow(
                 str(table.texts[table.stream[place]]),
                 str(table.texts[table.node[place]]),
