@@ -138,10 +138,8 @@ def assemble(
     number_on(table, at, reports.segment)
     shown = [row for row in event_rows if row.kind not in _OURS]
     if not reports.kept:
-        by_line = epochs_only([*event_rows, *delimited.epochs(event_rows)])
-        if len(by_line) < 2:
-            by_line = [*by_line, *epochs_only(by_bar)[len(by_line) :]]
-        shown += by_line or epochs_only(learned.epochs if learned is not None else ())
+        by_line = [*event_rows, *delimited.epochs(event_rows)]
+        shown += epochs_only(by_line, by_bar) or epochs_only(learned.epochs if learned is not None else ())
     newest = {row.stream: row.line for row in shown}
     moved: dict[str, int] = {}
     of_stream = (

@@ -144,7 +144,7 @@ class EventRows:
     def _thin(self) -> None:
         """Keeps no more than there is room for: a kind of a stream has its share by how many of it were read.
 
-        Shares by what is held would hang on how often this was done; so they only shrink.
+        By what is held they would hang on how often this was done before; by what was read they only shrink.
         """
         for pair in self._rows:
             self._thin_one(pair, self._most)

@@ -166,9 +166,9 @@ def _is_header(bare: str) -> bool:
         and min((key.order for key in keys if key.what == "step"), default=0) == v.BATCH
     ):
         return False  # a table of batch sizes
-    if _epoch_at(tuple(names)) >= 0:
-        return "loss" in what
-    return "step" in what and (not what.isdisjoint(_TOLD) or {"learning", "measure"} <= what)
+    if "step" not in what:
+        return {"epoch", "loss"} <= what
+    return not what.isdisjoint(_TOLD) or {"learning", "measure"} <= what
 
 
 def _sign(text: str) -> str:

@@ -42,10 +42,16 @@ def time_by_epochs(reports: Reports, events: Sequence[EventRow]) -> dict[str, fl
     return {name: float(np.median(times)) for name, times in found.items()}
 
 
-def epochs_only(events: Sequence[EventRow]) -> list[EventRow]:
+def epochs_only(events: Sequence[EventRow], by_bar: Sequence[EventRow] = ()) -> list[EventRow]:
     """At the first of the lines that tell of epochs how many there are, and what one takes as it is printed, or else by the
-    lines' own clock; of less than two epochs nothing.
+    lines' own clock; of less than two epochs nothing. What lines do not tell bars may.
     """
+    lines, bars = _epochs(events), _epochs(by_bar)
+    return [*(lines or bars)[:1], *(lines[1:] or bars[1:])]
+
+
+def _epochs(events: Sequence[EventRow]) -> list[EventRow]:
+    """How many epochs are told, and what one takes where that is."""
     told = [row for row in events if row.kind in EPOCH_LINES and row.text.isdecimal()]
     timed = [row for row in events if row.kind == EPOCH_TIME]
     epochs = len({row.text for row in told})

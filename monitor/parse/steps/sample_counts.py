@@ -38,8 +38,8 @@ def batches_of_keras(table: Readings, at: At, samples_per_epoch: frozenset[int])
     whole = at[~np.isnan(table.clock_s[at]) & (table.meaning[at] != table.code(LEFT))]
     with np.errstate(divide="ignore"):
         each_s = table.clock_s[whole] / table.step[whole]
-    steps, quick = table.step[whole] / batch, each_s * batch < _FASTEST_S
-    known = (table.clock_s[whole] >= _FEWEST_SECONDS) & ~quick & (steps <= _MOST_STEPS)
+    slow_enough, few_enough = each_s * batch >= _FASTEST_S, table.step[whole] <= _MOST_STEPS * batch
+    known = (table.clock_s[whole] >= _FEWEST_SECONDS) & slow_enough & few_enough
     table.put(whole, time_s=np.where(known, each_s, np.nan), clock_s=np.nan)
     for bar in np.unique(table.bar[at]):
         own = at[table.bar[at] == bar]
