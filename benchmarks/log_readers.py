@@ -104,19 +104,19 @@ def readers(job: Job) -> tuple[Reader, ...]:
 
 def own(job: Job) -> Reader:
     """Trainwatch's reader alone, which prints all messages too."""
-    return Reader("Trainwatch, reading alone", "orjson", ("-c", _TRAINWATCH, _ROOT, job.name))
+    return Reader("Trainwatch, reading alone", "msgspec", ("-c", _TRAINWATCH, _ROOT, job.name))
 
 
 def own_command(job: Job) -> Reader:
     """Trainwatch's command for step reports: it reads all messages, and prints what it understood of them."""
     return Reader(
-        "Trainwatch, steps --format csv", "orjson", ("-c", _STEPS, _ROOT, "steps", job.name, "--format", "csv")
+        "Trainwatch, steps --format csv", "msgspec", ("-c", _STEPS, _ROOT, "steps", job.name, "--format", "csv")
     )
 
 
 def own_report(job: Job) -> Reader:
     """Trainwatch's whole review, as the report that the command line prints."""
-    return Reader("Trainwatch, report", "orjson", ("-c", _STEPS, _ROOT, "report", job.name))
+    return Reader("Trainwatch, report", "msgspec", ("-c", _STEPS, _ROOT, "report", job.name))
 
 
 def account(size: str, text: Text = step_lines) -> Account:

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
+import msgspec
 import numpy as np
-import orjson
 
 from monitor.demo.measurements import Sampled, minute
 from monitor.parse.profiler.gpu_lines import gpu_lines
@@ -42,7 +42,7 @@ def rows() -> list[tuple[str, str, str, str]]:
     readers: list[tuple[str, Callable[[], object]]] = [
         ("trainwatch: GPU lines to samples", lambda: gpu_lines(data)),
         ("trainwatch: cores and network, when asked for", lambda: host_lines(data)),
-        ("orjson, every line", lambda: [orjson.loads(line) for line in data.splitlines()]),
+        ("msgspec, every line", lambda: [msgspec.json.decode(line) for line in data.splitlines()]),
         ("json, every line", lambda: [json.loads(line) for line in data.splitlines()]),
     ]
     with tempfile.TemporaryDirectory() as folder:

@@ -7,6 +7,7 @@ give up in time.
 
 Answers that hold thousands of events, points or jobs are read many times as fast as by its parser, to the same values: it walks
 every event and every point by its model, where only times are converted. Whatever is not plain JSON is left to it.
+GetLogEvents, whose answers are the largest, is read into records that need no further look.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from itertools import chain
 from operator import itemgetter
-from typing import Any
+from typing import Annotated, Any
 
-import orjson
+import msgspec
 from botocore.exceptions import ConnectionClosedError, HTTPClientError, IncompleteReadError
 from botocore.exceptions import ConnectionError as ConnectionTrouble
 from botocore.parsers import ResponseParserError
@@ -100,9 +101,9 @@ def _again(most: int, attempts: int, operation: Any, response: Any, **_: Any) ->
         return None
     http, parsed = response
     if not missing_bytes(http.headers, http.content):
-        if _FLAW not in parsed and (found := _flaw(http, parsed, operation)):
-            parsed[_FLAW] = found
         if _FLAW not in parsed:
+            parsed[_FLAW] = _flaw(http, parsed, operation)
+        if parsed[_FLAW] is None:
             return None
     if attempts >= most:
         return None
@@ -215,6 +216,25 @@ _LATEST_MS = int(_LATEST.timestamp() * 1000)
 _MOST = 2**63
 
 
+class LogEvent(msgspec.Struct, rename="camel", gc=False):
+    """One event of CloudWatch Logs: its time in ms; the name of its stream is told by FilterLogEvents alone."""
+
+    timestamp: Annotated[int, msgspec.Meta(ge=0, lt=_LATEST_MS)]
+    message: str
+    log_stream_name: str = ""
+
+
+class _Stretch(msgspec.Struct, rename="camel"):
+    """An answer of GetLogEvents."""
+
+    events: list[LogEvent]
+    next_forward_token: str
+    next_backward_token: str
+
+
+_STRETCH = msgspec.json.Decoder(_Stretch)
+
+
 def flaw(answer: Mapping[str, Any], operation: Any) -> str | None:
     """The first thing that this operation never answers: "events is text, not a list"; None where there is none.
 
@@ -295,29 +315,49 @@ TIMES_WITHIN_JOBS = {
 }
 
 
-def _read(converted: Any, response_dict: dict[str, Any], customized_response_dict: dict[str, Any], **_: Any) -> None:
+def _read(
+    converted: Callable[[bytes], dict[str, Any]],
+    response_dict: dict[str, Any],
+    customized_response_dict: dict[str, Any],
+    **_: Any,
+) -> None:
     if response_dict.get("status_code") != 200:
         return
     try:
-        answer = orjson.loads(response_dict["body"])
-        if isinstance(answer, dict):
-            customized_response_dict.update(converted(answer))
-            response_dict["body"] = b"{}"
-    except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError, OverflowError, OSError, ValueError):
+        customized_response_dict.update(converted(response_dict["body"]))
+        response_dict["body"] = b"{}"
+    except (RecursionError, TypeError, KeyError, AttributeError, OverflowError, OSError, ValueError):
         # Not the answer that is known here: botocore's parser may know better.
         return
 
 
-def _with_times(answer: dict[str, Any]) -> dict[str, Any]:
+def _with_records(body: bytes) -> dict[str, Any]:
+    """An answer of GetLogEvents with ``LogEvent``s, all of it as it must be. ValidationError for any other."""
+    found = _STRETCH.decode(body)
+    return {
+        "events": found.events,
+        "nextForwardToken": found.next_forward_token,
+        "nextBackwardToken": found.next_backward_token,
+        _FLAW: None,
+    }
+
+
+def _as_it_is(body: bytes) -> dict[str, Any]:
+    return msgspec.json.decode(body, type=dict)
+
+
+def _with_times(body: bytes) -> dict[str, Any]:
     """An answer of GetMetricData with aware times in UTC in place of epoch seconds. TypeError for other times."""
+    answer = _as_it_is(body)
     for result in answer["MetricDataResults"]:
         if "Timestamps" in result:
             result["Timestamps"] = [datetime.fromtimestamp(seconds, UTC) for seconds in result["Timestamps"]]
     return answer
 
 
-def _with_times_of_jobs(answer: dict[str, Any]) -> dict[str, Any]:
+def _with_times_of_jobs(body: bytes) -> dict[str, Any]:
     """An answer of Search with aware times in UTC. KeyError for other resources than training jobs, TypeError for other times."""
+    answer = _as_it_is(body)
     for result in answer["Results"]:
         job = result["TrainingJob"]
         _make_times(job, TIMES_OF_JOBS)
@@ -334,9 +374,9 @@ def _make_times(entry: dict[str, Any], names: tuple[str, ...]) -> None:
 
 
 #: The operations that are read here, by botocore's name of the service, with what makes their values those of its parser.
-OPERATIONS: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "cloudwatch-logs.GetLogEvents": lambda answer: answer,
-    "cloudwatch-logs.FilterLogEvents": lambda answer: answer,
+OPERATIONS: Mapping[str, Callable[[bytes], dict[str, Any]]] = {
+    "cloudwatch-logs.GetLogEvents": _with_records,
+    "cloudwatch-logs.FilterLogEvents": _as_it_is,
     "cloudwatch.GetMetricData": _with_times,
     "sagemaker.Search": _with_times_of_jobs,
 }

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-import orjson
+import msgspec
 
 from monitor.archive.cache import reader_version
 from monitor.archive.layout import location_of
@@ -270,7 +270,7 @@ def _events(job: JobTask, reach: Reach, gaps: list[Gap]) -> Iterator[ExportedEve
             raise NoData(f"{reach.work}/{path} is gone.", "Start again: it is sorted anew.")
         with gzip.open(io.BytesIO(data)) as packed:
             for line in packed:
-                stream, time_ms, id, message = orjson.loads(line)
+                stream, time_ms, id, message = msgspec.json.decode(line)
                 yield ExportedEvent(stream, time_ms, records.SOURCE, id, message)
 
 
@@ -288,7 +288,7 @@ class _Chunk:
         for event in events:
             # Half a character, which JSON may have and UTF-8 may not, becomes "?".
             message = event.message.encode("utf-8", "replace").decode()
-            line = orjson.dumps([event.stream, event.time_ms, event.id, message]) + b"\n"
+            line = msgspec.json.encode([event.stream, event.time_ms, event.id, message]) + b"\n"
             self._packed.write(line)
             self._digest.update(line)
             self.first_stream = min(self.first_stream or event.stream, event.stream)

@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pytest
 
 from monitor.aws import answers
@@ -67,6 +68,8 @@ def _ask(clients: Clients, operation: str) -> dict[str, Any]:
         answer = clients.call("sagemaker", "search", Resource="TrainingJob")
     else:
         answer = clients.call("logs", "filter_log_events", logGroupName="g")
+    if operation == "GetLogEvents":
+        answer["events"] = msgspec.convert(answer["events"], list[answers.LogEvent])
     return {name: value for name, value in answer.items() if name != "ResponseMetadata"}
 
 
@@ -105,13 +108,13 @@ def test_a_refusal_is_still_botocores_to_read() -> None:
         _ask(clients, "GetLogEvents")
 
 
-def test_the_hook_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[bytes] = []
-    monkeypatch.setattr(answers.orjson, "loads", lambda body: seen.append(body) or PAGE)
+def test_events_come_as_records_that_are_looked_at_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "flaw", lambda *_: pytest.fail("looked at again"))
     clients = Clients(REGION)
     answer_with(clients, "logs", [reply(json.dumps(PAGE).encode())])
-    assert _ask(clients, "GetLogEvents") == PAGE
-    assert len(seen) == 1
+    answer = clients.call("logs", "get_log_events", logGroupName="g", logStreamName="s")
+    assert answer["events"] == [answers.LogEvent(event["timestamp"], event["message"]) for event in EVENTS]
+    assert {type(event) for event in answer["events"]} == {answers.LogEvent}
 
 
 def test_the_times_of_jobs_are_those_of_the_service_s_model() -> None:

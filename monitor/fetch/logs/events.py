@@ -18,6 +18,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from monitor.aws.answers import LogEvent
 from monitor.aws.calls import Pagination
 from monitor.errors import BadCall, NoData
 from monitor.model import Gap, Job, LogLine, LogRequest, LogSpan
@@ -68,8 +71,6 @@ def stream_order(stream: str) -> tuple[int, int, str]:
     return (int(found["number"]), int(found["epoch"] or 0), stream) if found else (0, 0, stream)
 
 
-Event = dict[str, Any]
-"""One event as the service gives it: ``timestamp`` in ms, ``message``, from a filter also ``logStreamName``."""
 EventCounts = Counter[tuple[int, int]]
 """How often which event came: by its time and a hash of its stream and message."""
 
@@ -78,17 +79,21 @@ EventCounts = Counter[tuple[int, int]]
 class EventPage:
     """The events of one call, or of some that follow one another."""
 
-    events: list[Event]
+    events: list[LogEvent]
     token: str | None
     """Of the next call; None where there is none."""
     calls: int = 1
 
-    def by_stream(self) -> dict[str, list[Event]]:
+    def by_stream(self) -> dict[str, list[LogEvent]]:
         """The events of each stream; those of a filter alone name theirs."""
-        streams: dict[str, list[Event]] = {}
+        streams: dict[str, list[LogEvent]] = {}
         for event in self.events:
-            streams.setdefault(event["logStreamName"], []).append(event)
+            streams.setdefault(event.log_stream_name, []).append(event)
         return streams
+
+
+def _records(answer: dict[str, Any]) -> list[LogEvent]:
+    return msgspec.convert(answer.get("events", ()), list[LogEvent])
 
 
 class JobEvents:
@@ -109,7 +114,7 @@ class JobEvents:
         answer = self.clients.call(
             "logs", "get_log_events", logGroupName=GROUP, logStreamName=stream, startFromHead=not backward, **more
         )
-        return EventPage(answer.get("events", []), answer["nextBackwardToken" if backward else "nextForwardToken"])
+        return EventPage(_records(answer), answer["nextBackwardToken" if backward else "nextForwardToken"])
 
     def in_time(
         self, from_ms: int, to_ms: int | None = None, token: str | None = None, node: str | None = None
@@ -125,8 +130,8 @@ class JobEvents:
         # Not every stand-in for AWS looks at the prefix. The end of the span belongs to it, AWS says.
         events = [
             event
-            for event in answer.get("events", ())
-            if event["logStreamName"].startswith(own) and (to_ms is None or event["timestamp"] < to_ms)
+            for event in _records(answer)
+            if event.log_stream_name.startswith(own) and (to_ms is None or event.timestamp < to_ms)
         ]
         following = answer.get("nextToken")
         return EventPage(events, None if following == token else following)
@@ -135,7 +140,7 @@ class JobEvents:
         self, from_ms: int, to_ms: int | None = None, *, calls: int, enough: int | None = None, node: str | None = None
     ) -> EventPage:
         """As ``in_time``, by as many calls as ``enough`` events take (all of the span, if it is None), at most ``calls``."""
-        events: list[Event] = []
+        events: list[LogEvent] = []
         token: str | None = None
         made = 0
         while not made or (token is not None and made < calls and (enough is None or len(events) < enough)):
@@ -182,26 +187,22 @@ class Scan:
         self.token, self.counts, self.is_between_calls = None, Counter(), True
 
 
-def lines_of(events: Sequence[Event]) -> tuple[list[str], list[int | None]]:
+def lines_of(events: Sequence[LogEvent]) -> tuple[list[str], list[int | None]]:
     """The lines of the events, each with the time of its event."""
-    try:
-        messages: list[str] = [event["message"] for event in events]
-        moments: list[int | None] = [event["timestamp"] for event in events]
-    except KeyError:
-        return _lines_one_by_one(events)
+    messages = [event.message for event in events]
     # Nearly every event is one line, and a page of such needs no look at each.
     if "\n" in "".join(messages):
         return _lines_one_by_one(events)
-    return messages, moments
+    return messages, [event.timestamp for event in events]
 
 
-def _lines_one_by_one(events: Sequence[Event]) -> tuple[list[str], list[int | None]]:
+def _lines_one_by_one(events: Sequence[LogEvent]) -> tuple[list[str], list[int | None]]:
     lines: list[str] = []
     times: list[int | None] = []
     for event in events:
-        parts = lines_of_message(event.get("message", ""))
+        parts = lines_of_message(event.message)
         lines += parts
-        times += [event.get("timestamp")] * len(parts)
+        times += [event.timestamp] * len(parts)
     return lines, times
 
 
@@ -247,7 +248,7 @@ def read_span(clients: Clients, job: Job, ask: LogRequest, before: LogSpan | Non
 class _Stretch:
     """Events from a moment on, and how far they are whole."""
 
-    events: list[Event]
+    events: list[LogEvent]
     whole_ms: int
     """All events before this time are there."""
     done: bool
@@ -317,9 +318,9 @@ class _Reading:
         if page.token is None and len(events) <= most:
             return _Stretch(events, to_ms, done=True)
         events = events[:most]
-        last_ms = events[-1]["timestamp"] if events else from_ms
+        last_ms = events[-1].timestamp if events else from_ms
         # Lines of the last millisecond may be missing; where there is no other, they are what there is.
-        whole = [event for event in events if event["timestamp"] < last_ms] or events
+        whole = [event for event in events if event.timestamp < last_ms] or events
         return _Stretch(whole, last_ms if len(whole) < len(events) else last_ms + 1, done=False)
 
     def _span(self, found: _Stretch, from_ms: int) -> LogSpan:
@@ -331,7 +332,7 @@ class _Reading:
     def _backward(self, to_ms: int, enough: int, first_ms: int, calls: int) -> LogSpan:
         """At least ``enough`` lines before a moment, as far as there are so many and the calls last."""
         allowed = self.calls + calls
-        events: list[Event] = []
+        events: list[LogEvent] = []
         end_ms, span_ms = to_ms, first_ms
         partly: _Stretch | None = None
         begin_ms = to_ms
@@ -363,11 +364,11 @@ class _Reading:
         return LogSpan(lines, first_ms, to_ms, older, newer=False, gap=gap)
 
 
-def _lines(events: list[Event]) -> tuple[LogLine, ...]:
+def _lines(events: list[LogEvent]) -> tuple[LogLine, ...]:
     out = []
-    for event in sorted(events, key=lambda event: event["timestamp"]):
-        parts = lines_of_message(event.get("message", ""))
-        out += [LogLine(event["logStreamName"], event["timestamp"], part) for part in parts]
+    for event in sorted(events, key=lambda event: event.timestamp):
+        parts = lines_of_message(event.message)
+        out += [LogLine(event.log_stream_name, event.timestamp, part) for part in parts]
     return tuple(out)
 
 

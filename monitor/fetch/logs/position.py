@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from monitor.aws.answers import LogEvent
 from monitor.aws.calls import MOST_EMPTY, lead_nowhere
 from monitor.errors import BadCall, NotAllowed, TrainwatchError
 from monitor.fetch.cut_lines import joined_within
 from monitor.fetch.logs.events import (
-    Event,
     EventCounts,
     EventPage,
     JobEvents,
@@ -60,7 +60,7 @@ class StreamPage:
 
     position: StreamPosition
     lines: LogPage | None = None
-    events: Sequence[Event] = ()
+    events: Sequence[LogEvent] = ()
 
 
 def next_page(events: JobEvents, position: StreamPosition, until_ms: float | None = None) -> StreamPage:
@@ -79,17 +79,15 @@ def next_page(events: JobEvents, position: StreamPosition, until_ms: float | Non
         position = _led_on(position, answer.events)
     if position.backward:
         return backward_page(position, answer, done)
-    reached_now = (
-        until_ms is not None and 0 < len(answer.events) < _BACKLOG and answer.events[-1]["timestamp"] >= until_ms
-    )
+    reached_now = until_ms is not None and 0 < len(answer.events) < _BACKLOG and answer.events[-1].timestamp >= until_ms
     return _forward_page(position, answer, done or reached_now)
 
 
-def _led_on(position: StreamPosition, events: Sequence[Event]) -> StreamPosition:
+def _led_on(position: StreamPosition, events: Sequence[LogEvent]) -> StreamPosition:
     """Unreachable where page after page says nothing new."""
     edge = position.edge_ms
     is_new = bool(events) and (
-        edge is None or (events[0]["timestamp"] < edge if position.backward else events[-1]["timestamp"] > edge)
+        edge is None or (events[0].timestamp < edge if position.backward else events[-1].timestamp > edge)
     )
     if not is_new and position.idle >= MOST_EMPTY:
         raise lead_nowhere("logs:GetLogEvents")
@@ -107,7 +105,7 @@ def _forward_page(position: StreamPosition, page: EventPage, done: bool) -> Stre
     if fresh := lines[known:]:
         log_page = _log_page(position.stream, position.lines + 1, fresh, times[known:])
     # Times never fall in a stream; where they do, its pages go round.
-    edge_ms = max(events[-1]["timestamp"], position.edge_ms or 0) if events else position.edge_ms
+    edge_ms = max(events[-1].timestamp, position.edge_ms or 0) if events else position.edge_ms
     behind = replace(
         position,
         token=page.token,
@@ -124,18 +122,18 @@ def backward_page(position: StreamPosition, page: EventPage, done: bool) -> Stre
 
     Lines are numbered from 0 down; who knows where the head is turns that round.
     """
-    events: Sequence[Event] = page.events
+    events: Sequence[LogEvent] = page.events
     if position.before_ms is not None:
         # Not every stand-in for AWS leaves the end of a time range out.
-        events = [event for event in events if event["timestamp"] < position.before_ms]
+        events = [event for event in events if event.timestamp < position.before_ms]
     if position.token is None and position.edge_ms is not None:
         events = _without_edge(events, position.edge_ms, position.at_edge)
     lines, times = lines_of(events)
     if not lines:
         return StreamPage(replace(position, token=page.token, done=done))
     count = position.lines + len(lines)
-    edge_ms = events[0]["timestamp"]
-    at_edge = sum(event["timestamp"] == edge_ms for event in events)
+    edge_ms = events[0].timestamp
+    at_edge = sum(event.timestamp == edge_ms for event in events)
     if edge_ms == position.edge_ms:
         at_edge += position.at_edge
     behind = replace(position, token=page.token, lines=count, edge_ms=edge_ms, at_edge=at_edge, done=done)
@@ -146,10 +144,10 @@ def _log_page(stream: str, first_line: int, lines: list[str], times: list[int | 
     return joined_within(LogPage.of(stream, node_of_stream(stream), first_line, lines, tuple(times)))
 
 
-def _without_edge(events: Sequence[Event], edge_ms: int, given: int) -> list[Event]:
+def _without_edge(events: Sequence[LogEvent], edge_ms: int, given: int) -> list[LogEvent]:
     """A reading that was begun again comes upon the events at its edge once more: the last of them were handed out."""
-    older = [event for event in events if event["timestamp"] < edge_ms]
-    edge = [event for event in events if event["timestamp"] == edge_ms]
+    older = [event for event in events if event.timestamp < edge_ms]
+    edge = [event for event in events if event.timestamp == edge_ms]
     return older + edge[: max(0, len(edge) - given)]
 
 
@@ -220,7 +218,7 @@ class SeenEvents:
             self.recent.add(stream, page.events)
         return page.lines
 
-    def take_new(self, stream: str, events: Sequence[Event], counts: EventCounts) -> LogPage | None:
+    def take_new(self, stream: str, events: Sequence[LogEvent], counts: EventCounts) -> LogPage | None:
         """The lines of those events, found in all streams together, that were not handed out and nobody else reads.
 
         ``counts`` are those of the scan that found them.
@@ -229,7 +227,7 @@ class SeenEvents:
         if not position.done:
             # What the reading of the stream itself is still to come upon.
             begin_ms = position.before_ms if position.backward else None
-            events = [event for event in events if begin_ms is not None and event["timestamp"] >= begin_ms]
+            events = [event for event in events if begin_ms is not None and event.timestamp >= begin_ms]
         fresh = self.recent.fresh(stream, events, counts) if self.recent else events
         lines, times = lines_of(fresh)
         if not lines:
@@ -290,25 +288,25 @@ class RecentEvents:
             end_ms = (second + 1) * 1000
         return end_ms
 
-    def add(self, stream: str, events: Sequence[Event]) -> None:
+    def add(self, stream: str, events: Sequence[LogEvent]) -> None:
         """Remembers events of one stream."""
-        if events and events[-1]["timestamp"] < self.from_ms:
+        if events and events[-1].timestamp < self.from_ms:
             return
         for event in events:
-            time_ms = event["timestamp"]
+            time_ms = event.timestamp
             if time_ms >= self.from_ms:
                 self._counts[_key(stream, event)] += 1
-                size = max(_LEAST_BYTES, _utf8_bytes(event["message"]) + _EVENT_BYTES)
+                size = max(_LEAST_BYTES, _utf8_bytes(event.message) + _EVENT_BYTES)
                 self._bytes += size
                 self._sizes[time_ms // 1000] += size
         if events:
-            self.newest_ms = max(self.newest_ms, *(event["timestamp"] for event in (events[0], events[-1])))
+            self.newest_ms = max(self.newest_ms, *(event.timestamp for event in (events[0], events[-1])))
 
-    def fresh(self, stream: str, events: Sequence[Event], counts: EventCounts) -> list[Event]:
+    def fresh(self, stream: str, events: Sequence[LogEvent], counts: EventCounts) -> list[LogEvent]:
         """The events that were not handed out; ``counts`` are those of this scan so far, and are added to."""
         out = []
         for event in events:
-            if event["timestamp"] < self.from_ms:
+            if event.timestamp < self.from_ms:
                 continue
             key = _key(stream, event)
             counts[key] += 1
@@ -343,8 +341,8 @@ def _utf8_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
-def _key(stream: str, event: Event) -> tuple[int, int]:
-    return event["timestamp"], hash((stream, event["message"]))
+def _key(stream: str, event: LogEvent) -> tuple[int, int]:
+    return event.timestamp, hash((stream, event.message))
 
 
 @dataclass(slots=True)

@@ -19,10 +19,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 
+from monitor.aws.answers import LogEvent
 from monitor.aws.calls import begin
 from monitor.aws.clients import Clients
 from monitor.errors import BadCall, NoCredentials, NoData, NotAllowed, TrainwatchError, Unreachable
-from monitor.fetch.logs.events import Event, EventPage, JobEvents, Scan, stream_names, stream_order
+from monitor.fetch.logs.events import EventPage, JobEvents, Scan, stream_names, stream_order
 from monitor.fetch.logs.position import (
     LATEST_MS,
     RecentEvents,
@@ -188,7 +189,7 @@ class EventWindow:
 
     from_ms: int
     to_ms: int
-    events: dict[str, list[Event]]
+    events: dict[str, list[LogEvent]]
 
     def page(self, position: StreamPosition) -> StreamPage:
         """The events of one stream, as if it had been read from its end."""
@@ -200,7 +201,7 @@ def windows(events: JobEvents, from_ms: int, to_ms: int) -> Iterator[EventWindow
     span_ms = _FIRST_MS
     while to_ms > from_ms:
         begin_ms = max(from_ms, to_ms - span_ms)
-        by_stream: dict[str, list[Event]] = {}
+        by_stream: dict[str, list[LogEvent]] = {}
         for page in Scan(begin_ms, to_ms).pages(events):
             for stream, some in page.by_stream().items():
                 by_stream.setdefault(stream, []).extend(some)

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
-import orjson
 import pandas as pd
 
 from monitor.parse.profiler.sampling import Floats, Whole, samples
@@ -61,16 +61,16 @@ def _of_gpus(data: bytes) -> Iterator[bytes]:
 def values_of(lines: Sequence[bytes]) -> tuple[list[Any], int]:
     """The values of lines, and how many are no JSON. All at once where all are."""
     try:
-        rows: list[Any] = orjson.loads(b"[" + b",".join(lines) + b"]")
-    except orjson.JSONDecodeError:
+        rows: list[Any] = msgspec.json.decode(b"[" + b",".join(lines) + b"]")
+    except (ValueError, RecursionError):
         rows = []
     if len(rows) == len(lines):
         return rows, 0
     rows = []
     for line in lines:
         try:
-            rows.append(orjson.loads(line))
-        except orjson.JSONDecodeError:
+            rows.append(msgspec.json.decode(line))
+        except (ValueError, RecursionError):
             continue
     return rows, len(lines) - len(rows)
 

@@ -90,6 +90,7 @@ def test_lines_written_with_spaces_or_in_another_order_are_read() -> None:
         b'{"Type":"gpu","Name":"gpu1"},{"Type":"gpu"}\n',
         b"\xff\xfe" + _line(),
         _line(Value=10**400),
+        b'{"gpu":' + b"[" * 100_000 + b"\n",
     ],
 )
 def test_a_line_that_cannot_be_read_is_counted_and_costs_itself(line: bytes) -> None:
