@@ -96,9 +96,13 @@ def _of_gap(before: datetime, at: datetime, inside: pd.DataFrame, excess_s: floa
         start = moment if first["begins"] else max(before, inside["at"].iloc[-1].to_pydatetime() - excess)
     start = _whole_ms(max(before, min(start, at - excess)))
     end = start + excess
+    last = _whole_ms(inside["at"].iloc[-1].to_pydatetime())
+    # A line that tells of the end explains no long silence behind it: whatever began then has no line of its own.
+    if not inside["begins"].iloc[-1] and end - last > max(_LONG, _AS_USUAL * (last - start)):
+        end = max(start, last)
     order = list(dict.fromkeys(inside["what"]))
     if len(order) == 1:
-        return [Activity(order[0], start, end)]
+        return [Activity(order[0], start, end)] if end > start else []
     # The second one begins with its first line or, where that tells of an end, behind the last line of the first.
     own = inside[inside["what"] == order[1]].iloc[0]
     split = own["at"] if own["begins"] else inside.loc[inside["what"] == order[0], "at"].iloc[-1]

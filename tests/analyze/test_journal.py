@@ -71,6 +71,28 @@ def test_one_line_is_enough(marks: tuple[str, ...]) -> None:
     assert seconds_of(spans, "checkpoint") == pytest.approx(30.0, abs=0.2)
 
 
+@pytest.mark.parametrize("kind", ["checkpoint", "evaluation"])
+@pytest.mark.parametrize(
+    ("begins_s", "ended_s", "lasted_s"),
+    [
+        (0.1, 8.0, 8.0),  # ten minutes of something else
+        (None, 8.0, 8.0),
+        (0.1, 250.0, 600.0),  # its own last part, perhaps
+        (0.1, None, 600.0),  # nothing tells of an end
+    ],
+)
+def test_a_line_of_an_end_explains_no_long_silence_behind_it(
+    kind: str, begins_s: float | None, ended_s: float | None, lasted_s: float
+) -> None:
+    rows = with_pause(20, 600.0, count=500)
+    begun_s = (rows.loc[rows["step"] == 20, "timestamp"].iloc[0] - pd.Timestamp(START)).total_seconds()
+    marks = {f"{kind}-begin": begins_s, f"{kind}-end": ended_s}
+    events = events_frame(
+        [told(mark, begun_s + at, 61 + n) for n, (mark, at) in enumerate(marks.items()) if at is not None]
+    )
+    assert seconds_of(activities(journal(rows, events), events), kind) == pytest.approx(lasted_s, abs=0.5)
+
+
 def test_a_checkpoint_beside_the_steps_takes_no_time() -> None:
     rows = steps(["algo-1"], 50, 2.0)
     events = events_frame([told("checkpoint-begin", 60.0, 61), told("checkpoint-end", 80.0, 90)])
