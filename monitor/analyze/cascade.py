@@ -147,7 +147,8 @@ def cascade_words(found: Cascade) -> str:
     who = " on ".join(part for part in ("" if found.rank is None else f"rank {found.rank}", found.node) if part)
     line = f"log line {found.line}" if found.line > 0 else ""
     said = ", ".join(part for part in (who, line) if part)
-    place = f"{said}: {found.text}" if said else found.text
+    text = "a traceback whose last line is missing" if found.kind == "traceback" else found.text
+    place = f"{said}: {text}" if said else text
     if not found.followers:
         return place
     ranks = ", ".join(str(rank) for rank in found.ranks[:8]) + (", …" if len(found.ranks) > 8 else "")

@@ -70,6 +70,14 @@ def test_what_followed_is_counted() -> None:
     )
 
 
+def test_a_traceback_that_is_cut_off_is_called_that() -> None:
+    found = _first(
+        [*STEPS, "Traceback (most recent call last):", '  File "/opt/ml/code/train.py", line 4, in <module>']
+    )
+    assert found is not None
+    assert cascade_words(found).endswith("log line 9: a traceback whose last line is missing")
+
+
 def _streams(*pages: tuple[str, list[tuple[int | None, str]]]) -> Cascade | None:
     raw = RawRows()
     for node, lines in pages:

@@ -224,6 +224,8 @@ _EPOCHS = EventTable(
             rf"(?i)^(?!.*\b(?:val|test|dev))(?=\W*epochs?\W.*\btrain(?:ing)?[ _-]?{_FIGURE}){_OF_EPOCH}",
             captured,
         ),
+        # Swin Transformer and its kin.
+        event(EPOCH_TRAINED, " training takes ", r"(?i)\bepoch (?P<said>\d{1,6}) training takes \d", captured),
         event(EPOCH_TOLD, _EPOCH_GATES, rf"(?i)^{_OF_EPOCH}", captured),
         # A head above what is said of it.
         event(
@@ -290,10 +292,11 @@ _TIMES = EventTable(
         event(
             EPOCH_TIME,
             "poch took|poch takes|poch time|poch Time|poch duration|or epoch|or 1 epoch|one epoch|this epoch|the epoch|of epoch|"
-            "per epoch|or Epoch|his Epoch|he Epoch|er Epoch| took | finished in | completed in | done in ",
+            "per epoch|or Epoch|his Epoch|he Epoch|er Epoch| took | training takes |"
+            " finished in | completed in | done in ",
             rf"(?i)^{_NO_TRAINING}.*?\b(?:time (?:(?:taken|used|spent|cost|elapsed) )?(?:for|of|per)"
             r" (?:(?:1|one|this|the|each) )?epoch"
-            r"|epoch(?: \d{1,6})? (?:time|took|takes|duration|(?:finished|completed|done) in))"
+            r"|epoch(?: \d{1,6})? (?:time|took|(?:training )?takes|duration|(?:finished|completed|done) in))"
             rf"(?: \d{{1,6}}(?![\d.]))?\s?(?:is|was|[=:])?\s{{0,3}}{_TOOK}",
             _took,
         ),

@@ -18,7 +18,7 @@ from monitor.parse.family import Line
 
 GATES = ("s/step", "s/sample", "s - loss: ")
 _HEAD = (
-    r"(?<![\d/.])<step>/(?:(?P<bar>\d{1,12})|Unknown)\s{1,3}(?:\[[=>.]{1,60}\]\s|[━╸╺─]{1,80}\s)?(?:- )?"
+    r"(?<![\d/.])<step>/(?:(?P<bar>\d{1,12})|Unknown)\s{1,3}(?:\[[=>.]{1,60}\]\s|[━╸╺─=]{1,80}\s)?(?:- )?"
     r"(?:(?P<spent>\d{1,8})s|\d{1,3}(?::\d\d){1,2})(?= )"
 )
 _METRIC = r" - (?P<metric>[A-Za-z][\w./-]{0,80}): (?:-?\d|nan|-?inf)"
