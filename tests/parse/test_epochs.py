@@ -55,6 +55,7 @@ TOLD = {
         "2026-03-04 08:{e:02}:30,120 - INFO - epoch: {e} end, loss: {loss}",
         "2026-03-04 08:{e:02}:45,776 - INFO - epoch: {e} validation, acc: 0.6{e}, loss: {val}",
     ),
+    "heads that say number": _of("Epoch number: {e}", "Training loss average: {loss}", "Dev loss average: {val}"),
     "JSON": _of('{{"epoch": {e}, "train_loss": {loss}, "lr": 0.001, "time": 33.1}}'),
     "commas": ["epoch,train_loss,val_loss,lr", *_of("{e},{loss},{val},0.001")],
     "a frame": ["| Epoch | Train Loss | Time |", *_of("| {e} | {loss} | 12.{e} |")],
@@ -83,12 +84,27 @@ def test_an_epoch_is_no_step(how: str) -> None:
     "how",
     [
         *("name and number", "with its seconds", "every hundredth", "a bar and its lines", "a stranger's"),
-        *("behind a logger's head", "heads behind a logger's"),
+        *("behind a logger's head", "heads behind a logger's", "heads that say number"),
     ],
 )
 def test_that_a_log_reports_epochs_only_is_told_once(how: str) -> None:
     events = parse(TOLD[how]).events
     assert list(events[events["kind"] == "epochs-only"]["text"]) == [str(TIMES)]
+
+
+@pytest.mark.parametrize(
+    ("epochs", "count"),
+    [
+        ([*range(1, 6), *range(1, 8), *range(1, 4)], 15),  # folds
+        ([*range(0, 50, 10), *range(0, 50, 10)], 10),
+        ([*range(1, 9), *range(5, 12)], 11),  # resumed
+        ([1, 1, 2, 2, 3, 3], 3),  # its training, its validation
+        ([1, 0, 2, 1, 3, 2], 4),  # counted in two ways
+    ],
+)
+def test_epochs_of_all_trainings_of_a_log_are_counted(epochs: list[int], count: int) -> None:
+    events = parse([f"Epoch {epoch} loss {2 / (epoch + place):.4f}" for place, epoch in enumerate(epochs, 1)]).events
+    assert list(events[events["kind"] == "epochs-only"]["text"]) == [str(count)]
 
 
 @pytest.mark.parametrize(
@@ -213,6 +229,10 @@ def test_long_lines_take_no_time(text: str) -> None:
         ("| end of epoch   1 | time: 55.9s | valid loss  5.2", "55.9"),
         ("Epoch 3 took 1m 23s", "83"),
         ("INFO EPOCH 12 training takes 0:05:18", "318"),
+        ("2026-03-04 08:38:46,156 - INFO - Epoch: 10, Avg_loss: 0.036, Duration: 0.45s", "0.45"),
+        ("Epoch 10 trained with loss: 2.45e-05. The running time is 3506.1428.", "3506.14"),
+        ("Epoch 10 evaluated with loss: 5.98e-05, dice score: -9.2. The running time is 653.7010.", None),
+        ("Epoch: 4, \tROC-AUC score: 0.9656, \ttime elapsed: 482.1239", "482.124"),
         ("Time Elapsed for This Epoch: 00:03:04", "184"),
         ("Epoch 3 finished in 2.5 minutes", "150"),
         ("Epoch time: 0:04:41", "281"),

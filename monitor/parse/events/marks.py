@@ -12,11 +12,13 @@ from monitor.parse.events import evaluated
 from monitor.parse.events.reader import EventTable, captured, event
 from monitor.parse.numbers import SPELLED, spelled_s
 
-#: A line that tells of an epoch as a whole.
+#: A bar or a figure that tells how an epoch went.
 EPOCH_TOLD = "epoch-told"
+#: A line that names an epoch, and no step of it.
+EPOCH_NUMBERED = "epoch-numbered"
 #: The same, where it tells how the epoch was trained, and of no evaluation.
 EPOCH_TRAINED = "epoch-trained"
-EPOCH_LINES = frozenset({EPOCH_TOLD, EPOCH_TRAINED})
+EPOCH_LINES = frozenset({EPOCH_TOLD, EPOCH_NUMBERED, EPOCH_TRAINED})
 #: How many seconds an epoch of the training took.
 EPOCH_TIME = "epoch-time"
 #: "Evaluation:" and nothing else: what stands right below it is of the evaluation.
@@ -226,12 +228,13 @@ _EPOCHS = EventTable(
         ),
         # Swin Transformer and its kin.
         event(EPOCH_TRAINED, " training takes ", r"(?i)\bepoch (?P<said>\d{1,6}) training takes \d", captured),
-        event(EPOCH_TOLD, _EPOCH_GATES, rf"(?i)^{_OF_EPOCH}", captured),
+        event(EPOCH_NUMBERED, _EPOCH_GATES, rf"(?i)^{_OF_EPOCH}", captured),
         # A head above what is said of it.
         event(
-            EPOCH_TOLD,
+            EPOCH_NUMBERED,
             _EPOCH_GATES,
-            rf"(?i)^(?:{_LOGGED}|\W{{0,12}})epoch[ :=#\[]{{1,3}}(?P<said>\d{{1,6}})(?: ?(?:/|of) ?\d{{1,6}})?\W{{0,40}}$",
+            rf"(?i)^(?:{_LOGGED}|\W{{0,12}})epoch(?: num(?:ber)?| no\.?)?[ :=#\[]{{1,3}}"
+            r"(?P<said>\d{1,6})(?: ?(?:/|of) ?\d{1,6})?\W{0,40}$",
             captured,
         ),
         # A figure of the validation beside those of the training, or in a bar; where it moves each time that is an epoch's.
@@ -320,11 +323,11 @@ _TIMES = EventTable(
             EPOCH_TIME,
             "Epoch |epoch |poch:",
             # Behind a share stands what it is of: "66.20% (6620/10000)".
-            r"(?i)^\W{0,12}(?:info\W{1,4})?"
-            r"epoch(?:\W{0,4}\d{1,6}(?: ?(?:/|of) ?\d{1,6})?(?![\d.])| (?:finished|done|complete|over)\b)"
+            rf"(?i)^(?:{_LOGGED}|\W{{0,12}}(?:info\W{{1,4}})?)"
+            r"epoch(?:\W{0,4}\d{1,6}(?: ?(?:/|of) ?\d{1,6})?(?![\d.])(?! (?:eval|valid|test))| (?:finished|done|complete|over)\b)"
             r"(?!.*(?<!% \()\b\d{1,9} ?/ ?\d)"
             rf"(?!.*\b(?:steps?|iter(?:ation)?s?|it|(?:mini-?)?batch(?:es)?)\b){_NO_TRAINING}"
-            rf".*?\b(?:time(?: taken)?|took)\s?[:=]?\s{{0,3}}{_TOOK}",
+            rf".*?\b(?:time(?: taken| elapsed)?(?: is)?|took|duration)\s?[:=]?\s{{0,3}}{_TOOK}",
             _took,
         ),
         # " - 12s - loss: 0.4150 - acc: 0.8100": Keras of old, where no bar is shown

@@ -311,6 +311,12 @@ def _taken_along(entries: list[Entry]) -> list[Entry]:
 def _add_unnamed_step(gaps: Sequence[TextBetween], entries: list[Entry]) -> None:
     """Adds a step that has no name to a record without one; "batch 16" beside it may be the size of a batch."""
     named = [entry for entry in entries if entry.key.what == "step"]
+    if len(named) == 1 and _is_epoch_of_pair(named[0].place, gaps):
+        # "Iter: [2][250/391]"
+        place = named[0].place
+        entries[entries.index(named[0])] = Entry(place, Key("epoch"))
+        entries.append(Entry(place + 1, Key("step", BATCH), total=place + 2, in_epoch=True))
+        return
     if all(entry.key.order == EPISODE for entry in named):
         # Of an episode it is the length of which "steps" speaks; alone it may be beside any other count.
         entries[:] = [entry for entry in entries if entry.key.what != "step"]
@@ -334,6 +340,17 @@ def _add_unnamed_step(gaps: Sequence[TextBetween], entries: list[Entry]) -> None
             least = 0 if epoch else _STEPS_AT_LEAST
             entries.append(Entry(place, key, total=place + 1, in_epoch=epoch, least_total=least))
             return
+
+
+def _is_epoch_of_pair(place: int, gaps: Sequence[TextBetween]) -> bool:
+    """A bare number in brackets in front of a count and its total in brackets."""
+    return (
+        place + 3 < len(gaps)
+        and gaps[place].text[-1:] == "["
+        and _PAIR.fullmatch(gaps[place + 1].text) is not None
+        and gaps[place + 2].text.strip() == "/"
+        and gaps[place + 3].text[:1] == "]"
+    )
 
 
 def _step_without_a_name(gaps: Sequence[TextBetween], entries: Sequence[Entry]) -> list[Entry]:

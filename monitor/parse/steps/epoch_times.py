@@ -54,7 +54,7 @@ def _epochs(events: Sequence[EventRow]) -> list[EventRow]:
     """How many epochs are told, and what one takes where that is."""
     told = [row for row in events if row.kind in EPOCH_LINES and row.text.isdecimal()]
     timed = [row for row in events if row.kind == EPOCH_TIME]
-    epochs = len({row.text for row in told})
+    epochs = _count(told)
     if epochs < 2:
         told = timed
         epochs = sum(_same_writer(row, told[0]) for row in told)
@@ -73,6 +73,19 @@ def _epochs(events: Sequence[EventRow]) -> list[EventRow]:
     on = (grown > 0) & (passed_s > 0)
     took_s = passed_s[on] / grown[on]
     return [*found, told[0]._replace(kind=EPOCH_PACE, text=f"{np.median(took_s):g}")] if len(took_s) else found
+
+
+def _count(told: Sequence[EventRow]) -> int:
+    """How many epochs there are, of all trainings that one writer tells of one after the other."""
+    starts: list[set[int]] = [set()]
+    before = -1
+    for number in (int(row.text) for row in told if _same_writer(row, told[0])):
+        # One that is resumed in the middle is the same training.
+        if len(starts[-1]) > 1 and number != before and number <= min(starts[-1]):
+            starts.append(set())
+        starts[-1].add(number)
+        before = number
+    return max(len({row.text for row in told}), sum(map(len, starts)))
 
 
 def epochs_of_bars(table: Readings, bars: Iterable[At]) -> list[EventRow]:
