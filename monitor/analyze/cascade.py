@@ -73,7 +73,8 @@ def cascade(events: pd.DataFrame, steps: pd.DataFrame) -> Cascade | None:
     errors = with_writers(errors, steps).drop_duplicates(["stream", "line", "rank"])
     (at, stepped), comparable = moments(errors, steps)
     errors = errors.assign(at=at).sort_values(["at", "stream", "line"], kind="stable")
-    left = errors[~_got_over(errors, steps[["stream", "line", "step"]].assign(at=stepped), comparable)]
+    over = _got_over(errors, steps[["stream", "line", "step"]].assign(at=stepped), comparable)
+    left = errors[~(over | _before_epochs(errors, events))]
     if left.empty:
         return None
     left = left.assign(strength=left["text"].map(strength))
@@ -179,6 +180,15 @@ def _got_over(errors: pd.DataFrame, steps: pd.DataFrame, comparable: bool) -> np
     for stream, mine in errors.groupby("stream", observed=True):
         over[mine.index] = _steps_after(mine, steps[steps["stream"] == stream], "line") >= _WENT_ON
     return np.asarray(over, dtype=bool)
+
+
+def _before_epochs(errors: pd.DataFrame, events: pd.DataFrame) -> np.ndarray:
+    """For each error, whether the epochs of a log that tells no steps come behind it."""
+    over = np.zeros(len(errors), dtype=bool)
+    for first in events[events["kind"] == "epochs-only"].itertuples():
+        if int(str(first.text)) >= _WENT_ON:
+            over |= ((errors["stream"] == first.stream) & (errors["line"] < first.line)).to_numpy()
+    return over
 
 
 def _one_stream(errors: pd.DataFrame, steps: pd.DataFrame) -> bool:

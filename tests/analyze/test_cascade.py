@@ -70,6 +70,15 @@ def test_what_followed_is_counted() -> None:
     )
 
 
+def test_an_error_before_all_epochs_of_a_log_without_steps_was_got_over() -> None:
+    epochs = [f"Epoch {epoch} loss {2 / epoch:.3f}" for epoch in range(1, 9)]
+    assert _first([OWN, *epochs]) is None
+    found = _first([*epochs, OWN])
+    assert found is not None
+    assert found.line == 9
+    assert _first([OWN, epochs[0]]) is not None
+
+
 def test_a_traceback_that_is_cut_off_is_called_that() -> None:
     found = _first(
         [*STEPS, "Traceback (most recent call last):", '  File "/opt/ml/code/train.py", line 4, in <module>']
