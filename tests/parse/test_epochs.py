@@ -92,6 +92,13 @@ def test_that_a_log_reports_epochs_only_is_told_once(how: str) -> None:
     assert list(events[events["kind"] == "epochs-only"]["text"]) == [str(TIMES)]
 
 
+@pytest.mark.parametrize("each", [1, 10])
+def test_many_epochs_are_counted_though_few_of_their_lines_are_kept(each: int) -> None:
+    lines = [f"Epoch {epoch} loss {2 / epoch:.6f}" for epoch in range(each, 10_001 * each, each)]
+    events = parse(lines, [3_000, 7_000]).events
+    assert list(events[events["kind"] == "epochs-only"]["text"]) == ["10000"]
+
+
 @pytest.mark.parametrize(
     ("epochs", "count"),
     [

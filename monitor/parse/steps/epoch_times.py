@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monitor.model import LEFT_OUT
 from monitor.parse.columns import Floats
 from monitor.parse.events.marks import ELAPSED, EPOCH_LINES, EPOCH_PACE, EPOCH_TIME, EPOCH_TOLD, EPOCH_TOOK, EPOCHS_ONLY
 from monitor.parse.rows import EventRow
@@ -55,6 +56,8 @@ def _epochs(events: Sequence[EventRow]) -> list[EventRow]:
     told = [row for row in events if row.kind in EPOCH_LINES and row.text.isdecimal()]
     timed = [row for row in events if row.kind == EPOCH_TIME]
     epochs = _count(told)
+    if any(row.kind == LEFT_OUT and row.text.endswith(tuple(EPOCH_LINES)) for row in events):
+        epochs = max(epochs, _count_by_numbers(told))
     if epochs < 2:
         told = timed
         epochs = sum(_same_writer(row, told[0]) for row in told)
@@ -78,14 +81,22 @@ def _epochs(events: Sequence[EventRow]) -> list[EventRow]:
 def _count(told: Sequence[EventRow]) -> int:
     """How many epochs there are, of all trainings that one writer tells of one after the other."""
     starts: list[set[int]] = [set()]
-    before = -1
+    lowest = before = -1
     for number in (int(row.text) for row in told if _same_writer(row, told[0])):
         # One that is resumed in the middle is the same training.
-        if len(starts[-1]) > 1 and number != before and number <= min(starts[-1]):
+        if len(starts[-1]) > 1 and number != before and number <= lowest:
             starts.append(set())
+        lowest = min(lowest, number) if starts[-1] else number
         starts[-1].add(number)
         before = number
     return max(len({row.text for row in told}), sum(map(len, starts)))
+
+
+def _count_by_numbers(told: Sequence[EventRow]) -> int:
+    """The same where most of the lines are not kept: those from the lowest to the highest number, as far apart as most are."""
+    numbers = np.unique([int(row.text) for row in told])
+    apart, often = np.unique(np.diff(numbers), return_counts=True)
+    return int((numbers[-1] - numbers[0]) // apart[often.argmax()]) + 1 if len(apart) else len(numbers)
 
 
 def epochs_of_bars(table: Readings, bars: Iterable[At]) -> list[EventRow]:
