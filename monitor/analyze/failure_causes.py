@@ -459,6 +459,11 @@ def blame(text: str, frames: Sequence[str], steps_before: int) -> Blame:
         return Blame("script-error", "high", "the disk is full")
     if re.search(r"\[Errno 122\]|Disk quota exceeded", text):
         return Blame("script-error", "high", "the disk quota is used up")
+    # torch.save, which does not say why a file ends early.
+    if re.search(r"PytorchStreamWriter failed writing|inline_container\.cc:\d+\] \. unexpected pos", text):
+        return Blame(
+            "script-error", "medium", "a checkpoint could not be written whole, mostly because the disk is full"
+        )
     return Blame("script-error", "high" if frames else "medium", "")
 
 

@@ -10,6 +10,7 @@ from monitor.analyze.ending import Ending, ending_of
 from monitor.analyze.journal import nan_loss
 from monitor.model import Job, LogCoverage, Run, metrics_frame
 from tests.analyze.failing_logs import Log
+from tests.analyze.failing_logs import raised as raised_in_program
 from tests.analyze.failing_programs import ALL
 from tests.diagnose.failure_cases import CHILD, OOM, PEER, WATCHDOG, raised, run_of, trained, two
 from tests.parse.read import parse
@@ -126,6 +127,26 @@ def test_without_a_log_the_reason_is_all_there_is(reason: str | None, id: str) -
     found = ending_of(run_of({}, reason=reason))
     assert found is not None
     assert found.id == id
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("OSError: [Errno 28] No space left on device", "the disk is full"),
+        ("OSError: [Errno 122] Disk quota exceeded", "quota"),
+        (
+            "RuntimeError: [enforce fail at inline_container.cc:764] . PytorchStreamWriter failed writing file data/3",
+            "full",
+        ),
+        ("RuntimeError: [enforce fail at inline_container.cc:595] . unexpected pos 64 vs 0", "full"),
+        ("RuntimeError: the queue was full", None),
+    ],
+)
+def test_a_file_that_cannot_be_written_has_a_reason(text: str, why: str | None) -> None:
+    found = _ending(raised_in_program(text))
+    assert found is not None
+    assert (why or "") in found.why
+    assert bool(found.why) == (why is not None)
 
 
 def test_a_frame_of_the_program_is_kept() -> None:
