@@ -89,25 +89,22 @@ def _of_gap(before: datetime, at: datetime, inside: pd.DataFrame, excess_s: floa
     """The spans in the gap from ``before`` to ``at``, which is longer than its steps by ``excess_s``."""
     excess = timedelta(milliseconds=round(1000 * excess_s))
     # What is done after a step begins with its report. Where a report stands for many steps, the lines tell more.
-    start = before
-    if len(inside):
-        first = inside.iloc[0]
-        moment = first["at"].to_pydatetime()
-        start = moment if first["begins"] else max(before, inside["at"].iloc[-1].to_pydatetime() - excess)
+    first, last = inside.iloc[0], inside.iloc[-1]
+    told_last = _whole_ms(last["at"].to_pydatetime())
+    start = first["at"].to_pydatetime() if first["begins"] else told_last - excess
     start = _whole_ms(max(before, min(start, at - excess)))
     end = start + excess
-    last = _whole_ms(inside["at"].iloc[-1].to_pydatetime())
     # A line that tells of the end explains no long silence behind it: whatever began then has no line of its own.
-    if not inside["begins"].iloc[-1] and end - last > max(_LONG, _AS_USUAL * (last - start)):
-        end = max(start, last)
+    if not last["begins"] and end - told_last > max(_LONG, _AS_USUAL * (told_last - start)):
+        end = max(start, told_last)
     order = list(dict.fromkeys(inside["what"]))
-    if len(order) == 1:
-        return [Activity(order[0], start, end)] if end > start else []
-    # The second one begins with its first line or, where that tells of an end, behind the last line of the first.
-    own = inside[inside["what"] == order[1]].iloc[0]
-    split = own["at"] if own["begins"] else inside.loc[inside["what"] == order[0], "at"].iloc[-1]
-    split = min(max(_whole_ms(split.to_pydatetime()), start), end)
-    parts = [Activity(order[0], start, split), Activity(order[1], split, end)]
+    parts = [Activity(order[0], start, end)]
+    if len(order) > 1:
+        # The second one begins with its first line or, where that tells of an end, behind the last line of the first.
+        own = inside[inside["what"] == order[1]].iloc[0]
+        split = own["at"] if own["begins"] else inside.loc[inside["what"] == order[0], "at"].iloc[-1]
+        split = min(max(_whole_ms(split.to_pydatetime()), start), end)
+        parts = [Activity(order[0], start, split), Activity(order[1], split, end)]
     return [part for part in parts if part.end > part.start]
 
 

@@ -224,7 +224,7 @@ class LogEvent(msgspec.Struct, rename="camel", gc=False):
     log_stream_name: str = ""
 
 
-class _Stretch(msgspec.Struct, rename="camel"):
+class _EventsAnswer(msgspec.Struct, rename="camel"):
     """An answer of GetLogEvents."""
 
     events: list[LogEvent]
@@ -232,7 +232,7 @@ class _Stretch(msgspec.Struct, rename="camel"):
     next_backward_token: str
 
 
-_STRETCH = msgspec.json.Decoder(_Stretch)
+_EVENTS_ANSWER = msgspec.json.Decoder(_EventsAnswer)
 
 
 def flaw(answer: Mapping[str, Any], operation: Any) -> str | None:
@@ -333,7 +333,7 @@ def _read(
 
 def _with_records(body: bytes) -> dict[str, Any]:
     """An answer of GetLogEvents with ``LogEvent``s, all of it as it must be. ValidationError for any other."""
-    found = _STRETCH.decode(body)
+    found = _EVENTS_ANSWER.decode(body)
     return {
         "events": found.events,
         "nextForwardToken": found.next_forward_token,
