@@ -56,6 +56,16 @@ TOLD = {
         "2026-03-04 08:{e:02}:45,776 - INFO - epoch: {e} validation, acc: 0.6{e}, loss: {val}",
     ),
     "heads that say number": _of("Epoch number: {e}", "Training loss average: {loss}", "Dev loss average: {val}"),
+    "folds": _of("  [Fold 1 Ep 0{e:0>2}] tr_loss={loss} | val_auc=0.5{e} thr=0.52 | 2.1s"),
+    "of restored images": _of(
+        "Date: 2026-03-04 08:{e:02}:30s, Time_Cost: 99s, Epoch: [{e}/14],Val_PSNR: 4{e}.86, Val_SSIM: 0.94"
+    ),
+    "boxes": _of(
+        "+-----------+", "| epoch:      {e:>4} |", "| train loss: {loss} |", "| time spent (epoch): 0:01:18.{e:02} |"
+    ),
+    "Lightning's checkpoints": _of(
+        "Epoch {e}, global step {e}352: 'val/accuracy' reached 0.17{e} (best 0.17{e}), saving model to '/m/{e}.ckpt' as top 1"
+    ),
     "JSON": _of('{{"epoch": {e}, "train_loss": {loss}, "lr": 0.001, "time": 33.1}}'),
     "commas": ["epoch,train_loss,val_loss,lr", *_of("{e},{loss},{val},0.001")],
     "a frame": ["| Epoch | Train Loss | Time |", *_of("| {e} | {loss} | 12.{e} |")],
@@ -72,6 +82,10 @@ TOLD = {
     "a bar that says training": _of(_bar("{e}", ", loss={loss}, val loss={val}", "Training model: ")),
     "a bar and its validation": _of(_bar("{e}", ""), "[{e}/20] train_loss {loss}, test_acc {val}"),
     "a bar and its lines": _of(_bar("{e}", ""), "Epoch {e}: train_loss={loss} val_loss={val}"),
+    "a bar and its lines far from it": [
+        *_of(_bar("{e}", "").replace("/20", "/14")),
+        *_of("Epoch {e}: loss: {loss}, loss_RV: {val}"),
+    ],
 }
 
 
@@ -85,6 +99,7 @@ def test_an_epoch_is_no_step(how: str) -> None:
     [
         *("name and number", "with its seconds", "every hundredth", "a bar and its lines", "a stranger's"),
         *("behind a logger's head", "heads behind a logger's", "heads that say number"),
+        *("folds", "of restored images", "boxes", "Lightning's checkpoints"),
     ],
 )
 def test_that_a_log_reports_epochs_only_is_told_once(how: str) -> None:
@@ -142,6 +157,10 @@ def test_what_an_epoch_takes_is_told_by_the_times_of_its_lines(how: str) -> None
         ("columns with a clock", "15"),
         ("a bar with its validation", "60.1"),
         ("a bar and its lines", "60.1"),
+        ("a bar and its lines far from it", "60.1"),
+        ("folds", "2.1"),
+        ("of restored images", "99"),
+        ("boxes", "78.075"),
     ],
 )
 def test_what_an_epoch_takes_is_told_as_printed(how: str, took_s: str) -> None:
@@ -249,6 +268,9 @@ def test_long_lines_take_no_time(text: str) -> None:
         ("Training time takes approximately:  1.5 minutes at current epoch", "90"),
         ("Epoch 5 - train accuracy: 65.94% - test accuracy: 66.20% (6620/10000) - time: 00:00:03.12", "3.12"),
         ("[INFO] Epoch finished, avg_loss=0.1591, avg_top=0.6970, time=65.8s", "65.8"),
+        ("Epoch 7 | loss 0.52 | 31.4 s", "31.4"),
+        ("Epoch 7 | batch 3 | loss 0.52 | 31.4 s", None),
+        ("Epoch 7 | loss 0.52 | ETA 31.4 s", None),
         ("Epoch 7 step 100 loss 0.52 time: 12.25 s", None),
         ("Epoch 7 [100/500] loss 0.52 time: 12.25 s", None),
         ("Epoch 7 loss 0.52 val acc 0.5 time: 12.25 s", None),

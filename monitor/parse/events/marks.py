@@ -209,11 +209,15 @@ _LOGGED = (
     r"\[?\d{2,4}[-/]\d\d[-/]\d{2,4}[ T]\d\d:\d\d:\d\d[.,\d]{0,8}\]?\W{1,4}"
     r"(?:(?!val|eval|test|dev|train|epoch)[\w.]{1,40}\W{1,4}){0,3}"
 )
-_FIGURE = r"(?:loss|acc|err|nll|ppl|rmse|mse|score)"
-_EPOCH_GATES = "poch |poch:|poch=|poch[|POCH |POCH:"
+_FIGURE = r"(?:loss|acc|err|nll|ppl|rmse|mse|score|psnr|auc)"
+_EPOCH_GATES = "poch |poch:|poch=|poch[|POCH |POCH:| Ep "
+# "Date: 2026-03-04 08:15:36s, Time_Cost: 99s, " of image restoration, "[Fold 1 " and "fold 2 | " before the epoch.
+_WHEN = r"Date: \d{4}-\d\d-\d\d \d\d:\d\d:\d\ds, Time_Cost: \d{1,7}(?:\.\d{1,3})?s, "
+_WHICH = r"(?:fold|run|seed|trial|split)[ :#=]{1,2}\d{1,4}(?: ?(?:/|of) ?\d{1,4})?\W{1,4}"
+_HEAD = rf"(?:{_LOGGED}|{_WHEN}|\W{{0,12}})(?:{_WHICH})?"
 _OF_EPOCH = (
-    rf"(?:{_LOGGED}|\W{{0,12}})"
-    r"(?:(?:train(?:ing)?|starting) )?epochs?(?: num(?:ber)?| no\.?)?[ :=#\[]{1,3}(?P<said>\d{1,6})"
+    rf"{_HEAD}"
+    r"(?:(?:train(?:ing)?|starting) )?ep(?:ochs?)?(?: num(?:ber)?| no\.?)?[ :=#\[]{1,3}(?P<said>\d{1,6})"
     rf"(?: ?(?:/|of) ?\d{{1,6}})?\]?(?![\d.])(?=.{{0,160}}{_FIGURE})"
     r"(?!.*(?:\b(?:step|iter|batch|it/s)|%\||\d ?/ ?\d))"
 )
@@ -233,9 +237,13 @@ _EPOCHS = EventTable(
         event(
             EPOCH_NUMBERED,
             _EPOCH_GATES,
-            rf"(?i)^(?:{_LOGGED}|\W{{0,12}})epoch(?: num(?:ber)?| no\.?)?[ :=#\[]{{1,3}}"
+            rf"(?i)^{_HEAD}epoch(?: num(?:ber)?| no\.?)?(?:[ :=#\[]{{1,3}}|[:|] {{1,60}})"
             r"(?P<said>\d{1,6})(?: ?(?:/|of) ?\d{1,6})?\W{0,40}$",
             captured,
+        ),
+        # Lightning, of its checkpoints
+        event(
+            EPOCH_NUMBERED, ", global step ", r"(?i)^\W{0,12}epoch (?P<said>\d{1,6}), global step \d{1,12}: ", captured
         ),
         # A figure of the validation beside those of the training, or in a bar; where it moves each time that is an epoch's.
         event(
@@ -295,19 +303,28 @@ _TIMES = EventTable(
         event(
             EPOCH_TIME,
             "poch took|poch takes|poch time|poch Time|poch duration|or epoch|or 1 epoch|one epoch|this epoch|the epoch|of epoch|"
-            "per epoch|or Epoch|his Epoch|he Epoch|er Epoch| took | training takes |"
+            "per epoch|or Epoch|his Epoch|he Epoch|er Epoch|(epoch)| took | training takes |"
             " finished in | completed in | done in ",
             rf"(?i)^{_NO_TRAINING}.*?\b(?:time (?:(?:taken|used|spent|cost|elapsed) )?(?:for|of|per)"
-            r" (?:(?:1|one|this|the|each) )?epoch"
+            r" (?:(?:1|one|this|the|each) )?epoch|time spent \(epoch\)"
             r"|epoch(?: \d{1,6})? (?:time|took|(?:training )?takes|duration|(?:finished|completed|done) in))"
-            rf"(?: \d{{1,6}}(?![\d.]))?\s?(?:is|was|[=:])?\s{{0,3}}{_TOOK}",
+            rf"(?: \d{{1,6}}(?![\d.]))?\s?(?:is|was|[=:])?\s{{0,16}}{_TOOK}",
             _took,
         ),
+        event(EPOCH_TIME, " Time_Cost: ", rf"(?i)^Date: [^,]{{1,24}}, Time_Cost: {_TOOK}, epoch", _took),
         # "Epoch 25 average loss: 0.4150  (76.7s)"
         event(
             EPOCH_TIME,
             "Epoch |epoch ",
             rf"(?i)^(?!.*\b(?:val|test|dev)\w{{0,7}}\b.*\()\W{{0,12}}epoch {{1,3}}\d{{1,6}}(?![\d.])[^()]*\({_TOOK}\)\s*$",
+            _took,
+        ),
+        # "[Fold 1 Ep 002] tr_loss=0.5130 | val_auc=0.5133 | 2.1s"
+        event(
+            EPOCH_TIME,
+            "Epoch |epoch | Ep ",
+            rf"(?i)^{_HEAD}ep(?:och)?\W{{1,4}}\d{{1,6}}(?![\d.])(?!.*\b(?:steps?|iter|batch)\b)(?!.*\d/\d)"
+            r".*\| {1,3}(?P<said>\d{1,7}(?:\.\d{1,3})? ?(?:s|secs?|seconds))\s*$",
             _took,
         ),
         # "| end of epoch   1 | time: 55.9s | ", "End of epoch 1 / 200 	 Time Taken: 61 sec"

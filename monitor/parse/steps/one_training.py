@@ -37,6 +37,7 @@ _MARKS = {
 # A text that tells the time of one step in twenty is worth more than a bar's smoothed one for each.
 _ENOUGH = 20
 _FEWEST_EPOCHS = 4
+_MOST = 0.9
 # Training, validation and test have three; pictures of videos have as many as there are videos.
 _MANY_LENGTHS = 3
 _OF_BATCHES = re.compile(r"(?i)batch|\brank|\bgpu|\bcuda|\bnode|\bfold|[:=] ?-?N\b")
@@ -139,9 +140,8 @@ def _without_headed(table: Readings, at: At, heads: Ints) -> At:
     return at[keep]
 
 
-def _is_seldom(table: Readings, bar: Bar, said: Evaluations) -> bool:
+def _is_seldom(table: Readings, bar: Bar, told: Ints) -> bool:
     """The bar runs in few of the epochs that the log tells of: those are trained without it."""
-    told = said.marks.get(str(table.texts[table.stream[bar.at[0]]]), Marks()).epochs
     ends = only_ends(table, bar.at, np.zeros(len(bar.at), np.int64))
     runs = int(ends.sum()) or 1 + int((np.diff(table.step[bar.at]) < 0).sum())
     return len(told) >= _FEWEST_EPOCHS and 2 * runs < len(told)
@@ -163,10 +163,15 @@ def _without_unsure(table: Readings, writers: Sequence[WriterRows], out: Sequenc
         if bar.sure or not len(bar.at):
             continue
         alone = not sure and not texts
+        told = said.marks.get(str(table.texts[table.stream[bar.at[0]]]), Marks()).epochs
+        if _is_seldom(table, bar, told):
+            # Lines that stand far from the bar may tell of the epochs that it counts; some of them are lost behind redraws.
+            counts_them = _MOST * bar.total <= len(told) <= bar.total
+            writer.bar = bar._replace(at=_NOTHING, epochs=bar.at if counts_them else bar.epochs)
+            continue
         if (
             any(bar.like(other) for other in out)
             or (sure and not any(bar.like(other) for other in sure))
-            or _is_seldom(table, bar, said)
             or (alone and not bar.again and _is_seen_once(table, bar))
             or (alone and (said.serves or (_may_be_anything(bar) and not said.trains)) and not losses)
         ):
