@@ -468,6 +468,8 @@ def blame(text: str, frames: Sequence[str], steps_before: int) -> Blame:
 
 
 def _missing(text: str, through_data: bool, reads: str) -> Blame:
+    if "cannot open shared object" in text:
+        return Blame("script-error", "high", "a library that a compiled package needs is missing", "")
     found = _PATH.search(text.partition("Error")[2] or text)
     path = found["path"].strip() if found else ""
     if path and _PROGRAM_PATH.search(path) and not through_data:

@@ -13,6 +13,7 @@ from monitor.analyze.failure_causes import denied
 from monitor.diagnose.headline import status_word
 from monitor.diagnose.rulebook import diagnose
 from monitor.model import LogCoverage, Run, metrics_frame, steps_frame
+from tests.diagnose.failure_cases import raised, run_of, two
 from tests.diagnose.runs import END, run
 from tests.diagnose.said import says
 
@@ -81,3 +82,29 @@ def test_there_are_enough() -> None:
 )
 def test_refusals_that_are_not_of_aws(text: str) -> None:
     assert denied(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "what_to_do"),
+    [
+        ("ModuleNotFoundError: No module named 'flash_attn.ops'", "Add flash_attn.ops to requirements.txt"),
+        ("ImportError: huggingface-hub>=0.34,<1.0 is required, but found huggingface-hub==2.4.0.", "pin them"),
+        (
+            "ImportError: cannot import name 'A' from 'b.c' (/opt/conda/lib/python3.11/site-packages/b/c.py).",
+            "pin them",
+        ),
+        ("ImportError: cannot import name 'A' from 'utils' (/opt/ml/code/utils.py)", "Start at /opt/ml/code/train.py"),
+        ("OSError: /opt/conda/lib/libx.so: cannot open shared object file: No such file or directory", "another image"),
+        ("ImportError: /opt/a/flash.cpython-310-x86_64-linux-gnu.so: undefined symbol: _ZN3c106", "another image"),
+        ("OSError: [Errno 28] No space left on device", "VolumeSizeInGB"),
+        ("OSError: [Errno 122] Disk quota exceeded: '/fsx/a'", "quota raised"),
+        ("RuntimeError: CUDA error: device-side assert triggered", "labels and token IDs"),
+        ("OSError: You are trying to access a gated repo.", "HF_TOKEN"),
+        ("ZeroDivisionError: division by zero", "Start at /opt/ml/code/train.py:40"),
+    ],
+)
+def test_what_mends_an_error_that_says_where_it_comes_from(text: str, what_to_do: str) -> None:
+    found = says(run_of(two(raised(14, 8.0, text), until_s=0.0)), "script-error")
+    assert found is not None
+    assert found.recommendation is not None
+    assert what_to_do in found.recommendation.text

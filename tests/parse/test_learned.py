@@ -365,6 +365,7 @@ def test_names_before_their_numbers() -> None:
             "轮数: 7/20...  训练步数: {n}...  训练误差: {f}...  0.25 sec/batch", 0.25, id="words without blanks"
         ),
         pytest.param("Train Epoch: 1 dl: {n}/90000 Loss: {f}", None, id="a count of a name of its own"),
+        pytest.param("upd{n:4}/5000 | crit:{f} | gnorm 0.25", None, id="a count padded with blanks up to its word"),
         pytest.param("INFO: {n}/9000: train/total_loss: {f}, eta: 3h 12m", None, id="a logger's level"),
         pytest.param("Training: [##--------] 1.0% | (Batch {n}/9000) (L:{f}) (loss:{f})", None, id="a bar of signs"),
         pytest.param("INFO -- 1:02:{s:02} - 0:00:07 - upd {n}, crit: {f}", None, id="two of them"),

@@ -176,6 +176,22 @@ def test_a_steady_clock_tells_more_than_the_time_of_one_step_in_many(timed: list
     assert steps["step_time_s"].median() == pytest.approx(0.4, rel=0.05)
 
 
+def test_the_sum_of_a_cut_off_interval_over_the_steps_of_a_whole_one_is_no_steps_time() -> None:
+    steps, lines, seconds, before = [step for step in range(1, 71) if step % 10 == 0 or step % 7 == 0], [], 0.0, 0
+    for step in steps:
+        seconds += 2.0 * (step - before) + 0.1 * (step % 3)
+        lines.append(
+            f"[2026/03/04 10:{int(seconds) // 60:02}:{int(seconds) % 60:02}] ppocr INFO: epoch: [{(step + 6) // 7}/50], "
+            f"global_step: {step}, lr: 0.0003, loss: {200 / step:.6f}, avg_reader_cost: 0.06 s, "
+            f"avg_batch_cost: {2.0 * (step - before) / 10:.5f} s, ips: 32.0 samples/s"
+        )
+        before = step
+    parsed = parse(lines)
+    assert list(parsed.steps["step"]) == steps
+    assert parsed.steps["step_time_s"].median() == pytest.approx(2.0, rel=0.1)
+    assert parsed.timings[0].verdict.cause == "clock"
+
+
 def test_of_a_rounded_rate_the_clock_tells_more() -> None:
     lines = [f"{_at(70.0 * number)} step {10 * number} loss 2.{number} 0.1 steps/sec" for number in range(1, 9)]
     steps = _read(lines)

@@ -50,6 +50,55 @@ def of_data(case: Case, ending: Ending) -> Finding:
     )
 
 
+# What mends an error that says where it comes from, better than a look at the line that raised it.
+_REPAIRS = tuple(
+    (re.compile(pattern), repair)
+    for pattern, repair in (
+        (
+            r"No module named '(?P<what>[\w.]{1,80})'",
+            "Add {what} to requirements.txt beside the entry script; if it is code of your own, put it into the source folder.",
+        ),
+        (
+            r"cannot import name .{1,200}(?:site|dist)-packages|but found \S{1,80}==|numpy\.dtype size changed"
+            r"|module '?(?:numpy|torch|transformers|pandas|scipy|PIL)[\w.]*'? has no attribute",
+            "Two packages do not fit together: pin them in requirements.txt to versions that do, as pip freeze prints them "
+            "where the program runs.",
+        ),
+        (
+            r"undefined symbol|\.so[\d.]*: cannot open shared object|GLIBC(?:XX)?_\d|no kernel image is available",
+            "A compiled package was built for another image: install the build for this image's PyTorch and CUDA, or take the "
+            "image that it was built for.",
+        ),
+        (
+            r"\[Errno 28\]|No space left|PytorchStreamWriter failed|unexpected pos",
+            "Give the instances a larger volume (VolumeSizeInGB), delete all but the last checkpoints (save_total_limit), and "
+            "write none to /tmp.",
+        ),
+        (
+            r"\[Errno 122\]|Disk quota exceeded",
+            "Delete what is no longer needed from that file system, or have its quota raised, and keep fewer checkpoints.",
+        ),
+        (
+            r"device-side assert|index out of range in self",
+            "Check that labels and token IDs are below the model's number of classes or size of vocabulary; "
+            "CUDA_LAUNCH_BLOCKING=1 shows the line.",
+        ),
+        (
+            r"gated repo|is not a local folder|Can't load (?:tokenizer|model|config)",
+            "Check the model's name, and give the job a token that may read it (HF_TOKEN); without internet access pass the "
+            "model as a channel from S3.",
+        ),
+    )
+)
+
+
+def _repair(text: str) -> str | None:
+    for pattern, repair in _REPAIRS:
+        if (found := pattern.search(text)) is not None:
+            return repair.format(**found.groupdict())
+    return None
+
+
 def of_program(case: Case, ending: Ending) -> Finding:
     """The finding ``script-error``."""
     why = f" {capitalised(ending.why)}" if ending.why else ""
@@ -58,7 +107,9 @@ def of_program(case: Case, ending: Ending) -> Finding:
     )
     own = [frame for frame in ending.frames if not frame.startswith("data: ")]
     at = own[-1].partition(" in ")[0] if own else ended.line_words(ending.first) or "the line shown"
-    step = f"Start at {at}, and test with one or two steps on one instance before the next long run."
+    step = _repair(ending.text) or (
+        f"Start at {at}, and test with one or two steps on one instance before the next long run."
+    )
     return _program(case, ending, "script-error", "Program error", opening, step)
 
 

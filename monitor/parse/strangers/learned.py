@@ -252,10 +252,13 @@ def _families(all_found: Sequence[Found]) -> list[list[Member]]:
             continue
         watched = sorted((*plan.losses, *plan.learning, *plan.quality))[:1]
         for turn, counter in enumerate(plan.counters):
+            before = found.shape[counter.place]
             key = (
                 turn,
                 counter.name,
-                found.shape[: counter.place + 1],
+                found.shape[: counter.place],
+                # Behind a word a count may be padded with blanks: "E  1/500", "E100/500".
+                before.rstrip() if w.words(before) else before,
                 *(_name(found.shape, place) for place in watched),
             )
             families.setdefault(key, []).append(Member(found, plan, counter))
