@@ -257,8 +257,8 @@ def _families(all_found: Sequence[Found]) -> list[list[Member]]:
                 turn,
                 counter.name,
                 found.shape[: counter.place],
-                # Behind a word a count may be padded with blanks: "E  1/500", "E100/500".
-                before.rstrip() if w.words(before) else before,
+                # Behind something a count may be padded with blanks: "E  1/500", "E100/500".
+                before.rstrip() if counter.place or w.words(before) else before,
                 *(_name(found.shape, place) for place in watched),
             )
             families.setdefault(key, []).append(Member(found, plan, counter))
