@@ -49,13 +49,18 @@ def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, .
     jitter_s = float(plain_rows(journal)["wall_s"].quantile(_ORDINARY)) - usual
     marks = _marks(events)
     told = marks["at"].to_numpy("datetime64[ms]")
+    interval = float(journal["steps"].median())
+
+    def excess_of(gap_s: float, steps: float) -> float:
+        """What a gap is longer than the steps in it; 0 for what is jitter."""
+        excess_s = gap_s - usual * steps
+        jitters = steps > _SEVERAL and excess_s <= 1.1 * jitter_s * steps
+        return 0.0 if jitters or pd.isna(excess_s) or excess_s < max(_LEAST_S, _LEAST_SHARE * usual) else excess_s
+
     found: list[Activity] = []
     for row in rows.itertuples():
-        steps_s = usual * (1.0 if pd.isna(row.steps) else row.steps)
-        excess_s = row.gap_s - steps_s
-        if pd.isna(excess_s) or excess_s < max(_LEAST_S, _LEAST_SHARE * usual):
-            continue
-        if steps_s > _SEVERAL * usual and excess_s <= 1.1 * jitter_s * steps_s / usual:
+        excess_s = excess_of(row.gap_s, 1.0 if pd.isna(row.steps) else row.steps)
+        if not excess_s:
             continue
         kinds = [kind for kind in ("checkpoint", "evaluation") if getattr(row, kind)]
         span = [np.datetime64(at.tz_convert(None), "ms") for at in (row.before, row.at)]
@@ -63,6 +68,14 @@ def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, .
         inside = inside[inside["what"].isin(kinds)]
         if inside.empty:  # lines of a host whose clock differs, or without a time
             inside = pd.DataFrame({"at": [row.before], "what": kinds[:1], "begins": [True]})
+        if pd.isna(row.steps) and 1 < row.step <= _SEVERAL * interval:
+            # Of a count that begins again all steps were done, and before a mark the rest of the epoch before.
+            since = inside["at"].iloc[0] if inside["begins"].iloc[0] else None
+            excess_s = (
+                excess_of(row.gap_s, row.step + interval)
+                if since is None
+                else excess_of((row.at - since).total_seconds(), row.step)
+            )
         found += _of_gap(row.before.to_pydatetime(), row.at.to_pydatetime(), inside, excess_s)
     taken = [(one.start, one.end) for one in found]
     found += [one for one in whole if all(one.end <= start or end <= one.start for start, end in taken)]

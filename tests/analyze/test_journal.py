@@ -93,6 +93,38 @@ def test_a_line_of_an_end_explains_no_long_silence_behind_it(
     assert seconds_of(activities(journal(rows, events), events), kind) == pytest.approx(lasted_s, abs=0.5)
 
 
+@pytest.mark.parametrize(
+    ("mark", "paused_s", "least_s", "most_s"),
+    [
+        ("checkpoint-begin", 0.0, 0.0, 0.0),
+        ("checkpoint-begin", 900.0, 895.0, 905.0),
+        ("checkpoint-end", 0.0, 0.0, 0.0),
+        # Up to an interval of steps may have been left when the epoch was reported last.
+        ("checkpoint-end", 900.0, 895.0 - 30 * 2.0, 900.0),
+    ],
+)
+def test_steps_of_an_epoch_before_its_first_report_are_no_checkpoint(
+    mark: str, paused_s: float, least_s: float, most_s: float
+) -> None:
+    # A report each 50 of 220 steps of 2 s, counted anew in each of four epochs, and a checkpoint behind each.
+    done = [220 * epoch + step for epoch in range(4) for step in range(50, 220, 50)]
+    rows = steps(["algo-1"], len(done), 100.0)
+    epoch = np.array(done) // 220
+    at_s = np.array(done) * 2.0 + epoch * paused_s
+    rows = rows.assign(
+        step=np.array(done) % 220,
+        segment=epoch,
+        step_time_s=2.0,
+        timestamp=pd.Timestamp(START) + pd.to_timedelta(at_s, unit="s"),
+    )
+    told_s = [440.0 * n + paused_s * (n if mark.endswith("end") else n - 1) for n in (1, 2, 3)]
+    events = events_frame([told(mark, at, 12 * n + 1) for n, at in enumerate(told_s, 1)])
+    rows = steps_frame(rows.assign(line=[3 * n for n in range(1, len(rows) + 1)]))
+    spans = activities(journal(rows, events), events)
+    assert len(spans) == (3 if paused_s else 0)
+    assert all(least_s <= span.seconds <= most_s for span in spans)
+
+
 def test_a_checkpoint_beside_the_steps_takes_no_time() -> None:
     rows = steps(["algo-1"], 50, 2.0)
     events = events_frame([told("checkpoint-begin", 60.0, 61), told("checkpoint-end", 80.0, 90)])
