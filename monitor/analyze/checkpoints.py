@@ -68,13 +68,14 @@ def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, .
         inside = inside[inside["what"].isin(kinds)]
         if inside.empty:  # lines of a host whose clock differs, or without a time
             inside = pd.DataFrame({"at": [row.before], "what": kinds[:1], "begins": [True]})
-        if pd.isna(row.steps) and 1 < row.step <= _SEVERAL * interval:
+        if pd.isna(row.steps) and interval > 1 and row.step <= _SEVERAL * interval:
             # Of a count that begins again all steps were done, and before a mark the rest of the epoch before.
+            done = max(1.0, row.step)
             since = inside["at"].iloc[0] if inside["begins"].iloc[0] else None
             excess_s = (
-                excess_of(row.gap_s, row.step + interval)
+                excess_of(row.gap_s, done + interval)
                 if since is None
-                else excess_of((row.at - since).total_seconds(), row.step)
+                else excess_of((row.at - since).total_seconds(), done)
             )
         found += _of_gap(row.before.to_pydatetime(), row.at.to_pydatetime(), inside, excess_s)
     taken = [(one.start, one.end) for one in found]

@@ -320,8 +320,12 @@ def _time_by_size(table: Readings, at: At, samples_per_step: int | Floats) -> No
 
 
 def _by_images(table: Readings, at: At, images_per_step: int | None) -> None:
-    """Ticks of some thousand images are as many steps as these make, where it is told how many images a step takes."""
-    each = np.where(np.isnan(table.counter[at]), images_per_step or np.nan, table.counter[at])
+    """Ticks of some thousand images are as many steps as these make, where it is told how many images a step takes, or how
+    many images and steps a second.
+    """
+    paced = table.throughput[at] * table.time_s[at]
+    usual = images_per_step or (np.round(np.nanmedian(paced)) if np.isfinite(paced).any() else np.nan)
+    each = np.where(np.isnan(table.counter[at]), usual, table.counter[at])
     known = each > 0
     own, each = at[known], each[known]
     table.step[own] = np.round(1000 * table.epoch_share[own] / each)

@@ -87,7 +87,8 @@ def test_refusals_that_are_not_of_aws(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "what_to_do"),
     [
-        ("ModuleNotFoundError: No module named 'flash_attn.ops'", "Add flash_attn.ops to requirements.txt"),
+        ("ModuleNotFoundError: No module named 'flash_attn'", "Add flash_attn to requirements.txt"),
+        ("ModuleNotFoundError: No module named 'deepspeed.accelerator'", "pin deepspeed in requirements.txt"),
         ("ImportError: huggingface-hub>=0.34,<1.0 is required, but found huggingface-hub==2.4.0.", "pin them"),
         (
             "ImportError: cannot import name 'A' from 'b.c' (/opt/conda/lib/python3.11/site-packages/b/c.py).",

@@ -82,6 +82,14 @@ def test_cells_that_are_left_empty_are_found_by_the_names_above() -> None:
     assert parse([head, *(row.replace("1e-08", "  1e-08") for row in rows)]).steps["step"].tolist() == [500]
 
 
+def test_a_row_may_end_with_when_it_was_written() -> None:
+    lines = ["  Episode    Step    MeanLoss    TimeDelta          Time"]
+    lines += [f"  {n - 10:>7} {100 * (n - 9):>7}       0.{n}         4.00  2026-03-04T10:00:{n}" for n in range(10, 30)]
+    steps = parse(lines).steps
+    assert list(steps["step"]) == [100 * n for n in range(1, 21)]
+    assert steps["step_time_s"].iloc[1:].to_numpy() == pytest.approx(0.04)
+
+
 def test_a_table_behind_reports_of_the_log_itself_says_them_again() -> None:
     lines = [*(f"step {step} loss 2.5 dt 250.0ms" for step in (49, 99, 149)), *TABLE]
     assert set(parse(lines).steps["format"]) == {"key-value"}

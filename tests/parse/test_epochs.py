@@ -55,6 +55,11 @@ TOLD = {
         "2026-03-04 08:{e:02}:30,120 - INFO - epoch: {e} end, loss: {loss}",
         "2026-03-04 08:{e:02}:45,776 - INFO - epoch: {e} validation, acc: 0.6{e}, loss: {val}",
     ),
+    "heads that say training": _of("Train Epoch: {e}/14 ...", "    total_loss: 24.7{e} time: 15m 1s"),
+    "other figures": _of("[epoch {e}] FG-ARI=0.4{e} mBO=0.22{e}"),
+    "the logger of Python": _of(
+        "INFO:root:Epoch {e} finished. Avg Loss: {loss}, Avg BLEU: 0.01", "INFO:root:Model saved at epoch {e}"
+    ),
     "heads that say number": _of("Epoch number: {e}", "Training loss average: {loss}", "Dev loss average: {val}"),
     "folds": _of("  [Fold 1 Ep 0{e:0>2}] tr_loss={loss} | val_auc=0.5{e} thr=0.52 | 2.1s"),
     "of restored images": _of(
@@ -99,7 +104,14 @@ def test_an_epoch_is_no_step(how: str) -> None:
     [
         *("name and number", "with its seconds", "every hundredth", "a bar and its lines", "a stranger's"),
         *("behind a logger's head", "heads behind a logger's", "heads that say number"),
-        *("folds", "of restored images", "boxes", "Lightning's checkpoints"),
+        *(
+            "heads that say training",
+            "other figures",
+            "folds",
+            "of restored images",
+            "boxes",
+            "Lightning's checkpoints",
+        ),
     ],
 )
 def test_that_a_log_reports_epochs_only_is_told_once(how: str) -> None:
@@ -254,6 +266,7 @@ def test_long_lines_take_no_time(text: str) -> None:
         ("Epoch 25 average loss: 0.4150  (76.7s)", "76.7"),
         ("| end of epoch   1 | time: 55.9s | valid loss  5.2", "55.9"),
         ("Epoch 3 took 1m 23s", "83"),
+        ("epoch= 0 \t time= 1.5 min \t loss= 4.44", "90"),
         ("INFO EPOCH 12 training takes 0:05:18", "318"),
         ("2026-03-04 08:38:46,156 - INFO - Epoch: 10, Avg_loss: 0.036, Duration: 0.45s", "0.45"),
         ("Epoch 10 trained with loss: 2.45e-05. The running time is 3506.1428.", "3506.14"),

@@ -55,7 +55,11 @@ _REPAIRS = tuple(
     (re.compile(pattern), repair)
     for pattern, repair in (
         (
-            r"No module named '(?P<what>[\w.]{1,80})'",
+            r"No module named '(?P<package>\w{1,80})\.(?P<what>[\w.]{1,80})'",
+            "The installed {package} has no {what}: pin {package} in requirements.txt to a version that has.",
+        ),
+        (
+            r"No module named '(?P<what>\w{1,80})'",
             "Add {what} to requirements.txt beside the entry script; if it is code of your own, put it into the source folder.",
         ),
         (

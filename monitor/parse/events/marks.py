@@ -95,12 +95,12 @@ _MARKS = EventTable(
             "unning Evaluation|unning evaluation|unning Validation|unning validation|unning per image evaluation|"
             "tarting eval|tarting valid|tart eval|tart valid|tart Eval|tart Valid|"
             "tart inference on|egin validation|egin evaluation|eginning validation|Test: |"
-            "valuating|alidating|Validation|unning Prediction|unning prediction",
+            "valuating|alidating|Validation|Evaluation: |unning Prediction|unning prediction",
             r"(?i)\b(?:running|starting|start|begin|beginning) (?:the |per image )?"
             r"(?:evaluation|evaluating|eval\b|validation|validating|inference on \d|prediction)"
             r"|\bevaluating on \d+ samples|\bvalidating \.\.\.|(?:^\W*+|[\]:>|-] {1,3})(?:evaluating|validating)\W*+$"
             r"|^\s*+Test:\s{1,8}\[\s{0,8}0/\d"
-            r"|\b(?:validation(?: dataloader \d+)?|evaluating|validating): {1,4}0%\|",
+            r"|\b(?:validation(?: dataloader \d+)?|evaluation|evaluating|validating): {1,4}0%\|",
         ),
         event(
             "evaluation-end",
@@ -108,9 +108,10 @@ _MARKS = EventTable(
             "alidation Loss|valid on '|"
             "alidation bpb|valuation results for|alidation Result: |alidation result: |nished evaluation|validate step:|"
             "Epoch(val)|Validation|Validating:|Test: |Acc@1|"
-            "Evaluating:",
-            r"(?i)\b(?:validation(?: dataloader \d+)?|evaluating|validating): {1,4}100%\|"
+            "Evaluating:|Evaluation: |[Val]|[val]|[Valid]|[valid]|[Eval]|[eval]|[validation]",
+            r"(?i)\b(?:validation(?: dataloader \d+)?|evaluation|evaluating|validating): {1,4}100%\|"
             r"|^(?!.*(?:%\||it/s|s/it)).*?(?:\beval_loss['\"]?\s{0,4}[:=]|\bvalidation loss at|\bval_loss\s{0,4}[:=](?!.*\]\s*$)"
+            r"|\[(?:val(?:id(?:ation)?)?|eval)\][ :]{0,4}\{?[\w /@-]{1,40}[ :=]{1,3}-?\d"
             r"|\bval(?:idation)? (?:loss|bpb) ?:? {0,4}\d|\bvalidation result: {0,4}\d"
             r"|\bvalid on '[^']{1,80}' subset \||\bevaluation results for\b"
             r"|\bfinished evaluation\b|\bvalidate step:|\bEpoch\(val\) \[|^\s*+Test:\s{1,8}Total time:"
@@ -131,7 +132,9 @@ _MARKS = EventTable(
             "nan|NaN|NAN|Infinity|: inf|=inf|loss inf|: -inf|': 'inf",
             r"(?i)(?<![A-Za-z])(?<!aux_)loss['\"]?\s{0,8}[:=]?\s{0,8}['\"]?[-+]?(?:nan|inf(?:inity)?)\b(?!-\w)"
             r"|\bloss(?: returned)?(?: in \S{1,60})? is nan\b(?!-\w)"
-            r"|\b(?:found|detected) nan\b|\bnan (?:was )?(?:detected|found) in\b|\breturned nan values"
+            # What is set to zero somewhere in the model and goes on is no lost loss.
+            r"|\b(?:found|detected) nan\b(?! (?:values? )?(?:in|at|for) (?!.{0,40}(?:loss|grad)))"
+            r"|\bnan (?:was )?(?:detected|found) in\b(?=.{0,40}(?:loss|grad))|\breturned nan values"
             r"|number of nan iterations: {1,8}[1-9]",
         ),
         # From here on a step does more work. Batch sizes stand in every step line of some formats, and are not asked for.
@@ -209,12 +212,12 @@ _LOGGED = (
     r"\[?\d{2,4}[-/]\d\d[-/]\d{2,4}[ T]\d\d:\d\d:\d\d[.,\d]{0,8}\]?\W{1,4}"
     r"(?:(?!val|eval|test|dev|train|epoch)[\w.]{1,40}\W{1,4}){0,3}"
 )
-_FIGURE = r"(?:loss|acc|err|nll|ppl|rmse|mse|score|psnr|auc)"
+_FIGURE = r"(?:loss|acc|err|nll|ppl|rmse|mse|score|psnr|auc|iou|dice|f1|fid|ari|ssim|reward|return|elbo)"
 _EPOCH_GATES = "poch |poch:|poch=|poch[|POCH |POCH:| Ep "
 # "Date: 2026-03-04 08:15:36s, Time_Cost: 99s, " of image restoration, "[Fold 1 " and "fold 2 | " before the epoch.
 _WHEN = r"Date: \d{4}-\d\d-\d\d \d\d:\d\d:\d\ds, Time_Cost: \d{1,7}(?:\.\d{1,3})?s, "
 _WHICH = r"(?:fold|run|seed|trial|split)[ :#=]{1,2}\d{1,4}(?: ?(?:/|of) ?\d{1,4})?\W{1,4}"
-_HEAD = rf"(?:{_LOGGED}|{_WHEN}|\W{{0,12}})(?:{_WHICH})?"
+_HEAD = rf"(?:{_LOGGED}|{_WHEN}|(?:[A-Z]{{4,8}}:[\w.]{{1,40}}:)?\W{{0,12}})(?:{_WHICH})?"
 _OF_EPOCH = (
     rf"{_HEAD}"
     r"(?:(?:train(?:ing)?|starting) )?ep(?:ochs?)?(?: num(?:ber)?| no\.?)?[ :=#\[]{1,3}(?P<said>\d{1,6})"
@@ -237,7 +240,7 @@ _EPOCHS = EventTable(
         event(
             EPOCH_NUMBERED,
             _EPOCH_GATES,
-            rf"(?i)^{_HEAD}epoch(?: num(?:ber)?| no\.?)?(?:[ :=#\[]{{1,3}}|[:|] {{1,60}})"
+            rf"(?i)^{_HEAD}(?:train(?:ing)? )?epoch(?: num(?:ber)?| no\.?)?(?:[ :=#\[]{{1,3}}|[:|] {{1,60}})"
             r"(?P<said>\d{1,6})(?: ?(?:/|of) ?\d{1,6})?\W{0,40}$",
             captured,
         ),
@@ -338,7 +341,7 @@ _TIMES = EventTable(
         # nothing that is counted within it.
         event(
             EPOCH_TIME,
-            "Epoch |epoch |poch:",
+            "Epoch |epoch |poch:|poch=",
             # Behind a share stands what it is of: "66.20% (6620/10000)".
             rf"(?i)^(?:{_LOGGED}|\W{{0,12}}(?:info\W{{1,4}})?)"
             r"epoch(?:\W{0,4}\d{1,6}(?: ?(?:/|of) ?\d{1,6})?(?![\d.])(?! (?:eval|valid|test))| (?:finished|done|complete|over)\b)"

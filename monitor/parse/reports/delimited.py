@@ -65,7 +65,7 @@ _LONGEST_TEXT = 40
 
 # Characters by what they may be at the end of a row: 1 ends a number, 2 is inside of one or its unit, 3 lies between cells.
 _CLASS = np.zeros(256, np.uint8)
-for _kind, _characters in ((1, b"0123456789%*"), (2, b".+-eE:nasmh/"), (3, b" \t,|\xe2\x94\x82\x83")):
+for _kind, _characters in ((1, b"0123456789%*"), (2, b".+-eE:nasmhT/"), (3, b" \t,|\xe2\x94\x82\x83")):
     _CLASS[list(_characters)] = _kind
 _BEFORE, _LAST, _BETWEEN, _IS_ROW, _IS_NONE = range(5)
 # By what was seen from the end on, and the next character.
