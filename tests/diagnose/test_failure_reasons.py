@@ -101,6 +101,7 @@ def test_refusals_that_are_not_of_aws(text: str) -> None:
         ("OSError: [Errno 122] Disk quota exceeded: '/fsx/a'", "quota raised"),
         ("RuntimeError: CUDA error: device-side assert triggered", "labels and token IDs"),
         ("OSError: You are trying to access a gated repo.", "HF_TOKEN"),
+        ("TypeError: f() got an unexpected positional argument", "Start at /opt/ml/code/train.py:40"),
         ("ZeroDivisionError: division by zero", "Start at /opt/ml/code/train.py:40"),
     ],
 )

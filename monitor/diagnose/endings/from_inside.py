@@ -74,7 +74,7 @@ _REPAIRS = tuple(
             "image that it was built for.",
         ),
         (
-            r"\[Errno 28\]|No space left|PytorchStreamWriter failed|unexpected pos",
+            r"\[Errno 28\]|No space left|PytorchStreamWriter failed|unexpected pos \d",
             "Give the instances a larger volume (VolumeSizeInGB), delete all but the last checkpoints (save_total_limit), and "
             "write none to /tmp.",
         ),
