@@ -87,7 +87,10 @@ def test_refusals_that_are_not_of_aws(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "what_to_do"),
     [
-        ("ModuleNotFoundError: No module named 'flash_attn'", "Add flash_attn to requirements.txt"),
+        (
+            "ModuleNotFoundError: No module named 'flash_attn'",
+            "Add the package that provides flash_attn to requirements.txt",
+        ),
         ("ModuleNotFoundError: No module named 'deepspeed.accelerator'", "pin deepspeed in requirements.txt"),
         ("ImportError: huggingface-hub>=0.34,<1.0 is required, but found huggingface-hub==2.4.0.", "pin them"),
         (
