@@ -60,8 +60,8 @@ _REPAIRS = tuple(
         ),
         (
             r"No module named '(?P<what>\w{1,80})'",
-            "Add the package that provides {what} to requirements.txt beside the entry script; if it is code of your own, put it into "
-            "the source folder.",
+            "Add the package that provides {what} to requirements.txt beside the entry script; if it is code of your own, put "
+            "it into the source folder.",
         ),
         (
             r"cannot import name .{1,200}(?:site|dist)-packages|but found \S{1,80}==|numpy\.dtype size changed"

@@ -217,7 +217,9 @@ _EPOCH_GATES = "poch |poch:|poch=|poch[|POCH |POCH:| Ep "
 # "Date: 2026-03-04 08:15:36s, Time_Cost: 99s, " of image restoration, "[Fold 1 " and "fold 2 | " before the epoch.
 _WHEN = r"Date: \d{4}-\d\d-\d\d \d\d:\d\d:\d\ds, Time_Cost: \d{1,7}(?:\.\d{1,3})?s, "
 _WHICH = r"(?:fold|run|seed|trial|split)[ :#=]{1,2}\d{1,4}(?: ?(?:/|of) ?\d{1,4})?\W{1,4}"
-_HEAD = rf"(?:{_LOGGED}|{_WHEN}|(?:[A-Z]{{4,8}}:[\w.]{{1,40}}:)?\W{{0,12}})(?:{_WHICH})?"
+# Python's own: "INFO:root:".
+_PLAIN = r"(?:[A-Z]{4,8}:[\w.]{1,60}:)?"
+_HEAD = rf"(?:{_LOGGED}|{_WHEN}|{_PLAIN}\W{{0,12}})(?:{_WHICH})?"
 _OF_EPOCH = (
     rf"{_HEAD}"
     r"(?:(?:train(?:ing)?|starting) )?ep(?:ochs?)?(?: num(?:ber)?| no\.?)?[ :=#\[]{1,3}(?P<said>\d{1,6})"
@@ -341,9 +343,9 @@ _TIMES = EventTable(
         # nothing that is counted within it.
         event(
             EPOCH_TIME,
-            "Epoch |epoch |poch:|poch=",
+            "Epoch |epoch |poch:|poch=|Epoch[",
             # Behind a share stands what it is of: "66.20% (6620/10000)".
-            rf"(?i)^(?:{_LOGGED}|\W{{0,12}}(?:info\W{{1,4}})?)"
+            rf"(?i)^(?:{_LOGGED}|{_PLAIN}\W{{0,12}}(?:info\W{{1,4}})?)"
             r"epoch(?:\W{0,4}\d{1,6}(?: ?(?:/|of) ?\d{1,6})?(?![\d.])(?! (?:eval|valid|test))| (?:finished|done|complete|over)\b)"
             r"(?!.*(?<!% \()\b\d{1,9} ?/ ?\d)"
             rf"(?!.*\b(?:steps?|iter(?:ation)?s?|it|(?:mini-?)?batch(?:es)?)\b){_NO_TRAINING}"
