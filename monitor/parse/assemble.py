@@ -30,6 +30,7 @@ from monitor.parse.rows import UNCOUNTED, EventRow
 from monitor.parse.steps import clocks
 from monitor.parse.steps.bars import (
     are_means,
+    are_rounded,
     drawn_at_once,
     is_of_run,
     new_steps,
@@ -266,8 +267,8 @@ def _report(reports: Reports, writer: WriterRows, identity: Identity, merged: Se
         smoothed, mean = table.code("smoothed"), table.code("running-mean")
         for here in runs:
             own, times, kinds = at[here], table.time_s[at[here]], meanings[here]
-            if of_run:
-                # The bar's rate is all that passed over the steps of its epoch.
+            if of_run or are_rounded(table, own):
+                # The bar's rate is all that passed over the steps of its epoch, or too coarse.
                 kinds = np.full_like(kinds, table.code("cumulative"))
                 before = clocks.steps_before_first(table.step[own]) if here is runs[0] else np.nan
                 times = clocks.differenced(table.step[own], table.clock_s[own], 1.0, before)

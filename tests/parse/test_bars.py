@@ -593,3 +593,14 @@ def test_a_report_that_is_the_description_of_a_bar_has_its_times(description: st
     found = parse(lines).steps
     assert found["step"].tolist() == list(range(10, 400, 10))
     assert found["step_time_s"].tolist() == pytest.approx([1 / 9.2] * 39)
+
+
+def test_rates_of_steps_of_many_seconds_tell_less_than_the_clock_of_their_bar() -> None:
+    redraws = ["Epoch 0:   0%|          | 0/100 [00:00<?, ?it/s]"]
+    redraws += [
+        f"Epoch 0:   1%|          | {n}/100 [{22 * n // 60:02}:{22 * n % 60:02}<30:00,  {1 / 22:.2f}it/s, v_num=4]"
+        for n in range(1, 41)
+    ]
+    steps = parse(["\r".join(redraws)]).steps
+    assert steps["step_time_s"].to_numpy() == pytest.approx([22.0] * 40)
+    assert set(steps["kind"]) == {"cumulative"}

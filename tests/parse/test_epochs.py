@@ -76,6 +76,7 @@ TOLD = {
     "a frame": ["| Epoch | Train Loss | Time |", *_of("| {e} | {loss} | 12.{e} |")],
     "columns": ["epoch     train_loss  valid_loss  time", *_of("{e}         {loss}    {val}    00:1{e}")],
     "columns with a clock": ["epoch     train_loss  valid_loss  time", *_of("{e}         {loss}    {val}    00:15")],
+    "columns with a unit apart": ["Epoch    Train Loss   Time", *_of("{e:<8} {loss}       0.55    s")],
     "end of epoch": _of("End of epoch {e} / 100 \t Time Taken: 12.{e}5 sec", "Generator Loss: {loss}, D: {val}"),
     "Swin's": _of(
         "[2026-03-04 08:{e:02}:30 resnet18](main.py 194): INFO Train: [{e}/50]\tlr 0.0003\ttime 0.33 (0.37)\tloss {loss}",
@@ -167,6 +168,7 @@ def test_what_an_epoch_takes_is_told_by_the_times_of_its_lines(how: str) -> None
         ("Swin's", "18"),
         ("a frame", "12.25"),
         ("columns with a clock", "15"),
+        ("columns with a unit apart", "0.55"),
         ("a bar with its validation", "60.1"),
         ("a bar and its lines", "60.1"),
         ("a bar and its lines far from it", "60.1"),

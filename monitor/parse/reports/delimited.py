@@ -50,6 +50,7 @@ _TOLD = {"loss", "time", "rate", "throughput"}
 _BARS = re.compile(r"\s*[|│┃║]\s*")
 _FRAME = " \t|│┃║"
 _BLANKS = re.compile(r"\s{2,}")
+_UNIT_APART = re.compile(r"(?<=\d) {1,8}(?=(?:m?s|secs?|mins?|%)(?:\s|$))")
 _NAME = re.compile(r"(?=[^\n]*[A-Za-z#])[\w #/.()%*\[\]µ:-]{1,60}")
 _NUMBER = r"[-+]?(?:\d{1,20}(?:\.\d{0,25})?|\.\d{1,25})(?:[eE][-+]?\d{1,3})?"
 _CELL = re.compile(
@@ -185,7 +186,7 @@ def _cells(text: str, sign: str) -> list[str]:
         inner = inner[:-1] if inner[-1:] and inner[-1] in _FRAME[2:] else inner
         return [cell.strip() for cell in _BARS.split(inner)]
     if sign == " ":
-        return text.split()
+        return _UNIT_APART.sub("", text).split()
     return [cell.strip() for cell in text.split(sign)]
 
 

@@ -30,6 +30,8 @@ _NEARLY = 0.01
 # What is over sooner trained nothing that is worth a look: lists are read, files are found.
 _IN_AN_INSTANT_S = 2.0
 _FASTEST_S = 1e-3
+# What is rounded by more tells less than a clock.
+_ROUNDED = 0.05
 # So many redraws of a run tell whether its rate is a mean; so many of them must.
 _FEWEST_MEANS, _NEARLY_ALL = 10, 0.95
 
@@ -408,6 +410,15 @@ def are_means(table: Readings, at: At) -> bool:
     known = ~np.isnan(passed_s) & ~np.isnan(clock)
     agrees = np.abs(passed_s - clock - 0.5) <= 0.5 + off
     return bool(known.sum() >= _FEWEST_MEANS and agrees[known].mean() >= _NEARLY_ALL)
+
+
+def are_rounded(table: Readings, at: At) -> bool:
+    """The rates of one run of a bar, printed as steps a second of ten seconds and more (Lightning's ``0.04it/s``), are off by
+    more than its clock of whole seconds is.
+    """
+    rated, clock = table.throughput[at], table.clock_s[at]
+    known = (rated > 0) & ~np.isnan(clock)
+    return bool(known.sum() > 1 and np.median(0.005 / rated[known]) > _ROUNDED)
 
 
 def written_at(table: Readings, at: At, runs: Sequence[At]) -> Floats:
