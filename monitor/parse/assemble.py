@@ -22,6 +22,7 @@ from monitor.parse.events.marks import (
     EPOCH_LINES,
     EPOCH_TIME,
     EVALUATION_HEAD,
+    GENERATED,
 )
 from monitor.parse.examples import EACH, Where
 from monitor.parse.identity import Identity, identify
@@ -64,7 +65,9 @@ from monitor.parse.table import NOBODY, At, Readings, Rows, by_code
 _MOST_WRITERS = 1 << 31
 _NO_LINE = np.iinfo(np.int64).min // 2
 # Events for what is put together here alone.
-_OURS = delimited.KINDS | evaluated.KINDS | EPOCH_LINES | {EPOCH_TIME, ELAPSED, EVALUATION_HEAD, DATA_PREPARED}
+_OURS = (
+    delimited.KINDS | evaluated.KINDS | EPOCH_LINES | {EPOCH_TIME, ELAPSED, EVALUATION_HEAD, DATA_PREPARED, GENERATED}
+)
 # Their throughput is that of the whole job, and counts what the configuration counts.
 _OF_WHOLE_JOB = frozenset({"deepspeed", "tf-benchmarks"})
 # Of these each process prints its own; the number is what a batch has by default, 0 where there is none.

@@ -604,3 +604,13 @@ def test_rates_of_steps_of_many_seconds_tell_less_than_the_clock_of_their_bar() 
     steps = parse(["\r".join(redraws)]).steps
     assert steps["step_time_s"].to_numpy() == pytest.approx([22.0] * 40)
     assert set(steps["kind"]) == {"cumulative"}
+
+
+@pytest.mark.parametrize(("answers", "steps"), [(True, 0), (False, 20)])
+def test_a_bar_over_answers_that_a_model_writes_is_no_training(answers: bool, steps: int) -> None:
+    lines = ["Loading the model for training", "loss: see below"]
+    said = "Setting `pad_token_id` to `eos_token_id`:7 for open-end generation."
+    behind = said if answers else ""
+    lines += [f"  0%|          | {n}/50 [00:{2 * n:02}<01:42,  2.00s/it]{behind}" for n in range(21)]
+    lines += [] if answers else [said] * 5
+    assert len(parse(lines).steps) == steps

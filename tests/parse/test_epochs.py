@@ -268,6 +268,8 @@ def test_long_lines_take_no_time(text: str) -> None:
         ("Epoch 25 average loss: 0.4150  (76.7s)", "76.7"),
         ("| end of epoch   1 | time: 55.9s | valid loss  5.2", "55.9"),
         ("Epoch 3 took 1m 23s", "83"),
+        ("04-06 22:00:33, Epoch 0 Train, reg:0.3237, Cost: 715.7 sec", "715.7"),
+        ("04-06 22:00:33, Epoch 0 Train, reg:0.3237, Cost: 0.71", None),
         ("INFO:ignite.engine.engine.SupervisedTrainer:Epoch[4] Complete. Time taken: 00:01:23.024", "83.024"),
         ("epoch= 0 \t time= 1.5 min \t loss= 4.44", "90"),
         ("INFO EPOCH 12 training takes 0:05:18", "318"),

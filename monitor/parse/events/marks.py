@@ -25,6 +25,8 @@ EPOCH_TIME = "epoch-time"
 EVALUATION_HEAD = "evaluation-head"
 #: That an example of the data is written, as a model reads them: what is counted meanwhile is no step.
 DATA_PREPARED = "data-prepared"
+#: That a model writes an answer.
+GENERATED = "generated"
 #: What a clock of the run shows between its epochs, and how much its last digit is, in seconds.
 ELAPSED = "elapsed"
 #: That a log tells of epochs and of no step: how many there are.
@@ -126,6 +128,7 @@ _MARKS = EventTable(
             captured,
         ),
         event("inference", " prompts", r"(?i)^\W{0,8}(?:loaded|adding|added|generating) \d{1,12} prompts\b"),
+        event(GENERATED, "pad_token_id", r"\bSetting `?pad_token_id`? to `?eos_token_id"),
         event("inference", "ave images to|aving images to", r"(?i)\b(?P<said>sav(?:e|ing) images) to\b", captured),
         event(
             "nan",
@@ -209,7 +212,7 @@ _MARKS = EventTable(
 )
 # What a logger puts in front.
 _LOGGED = (
-    r"\[?\d{2,4}[-/]\d\d[-/]\d{2,4}[ T]\d\d:\d\d:\d\d[.,\d]{0,8}\]?\W{1,4}"
+    r"\[?(?:\d{2,4}[-/])?\d\d[-/]\d{2,4}[ T]\d\d:\d\d:\d\d[.,\d]{0,8}\]?\W{1,4}"
     r"(?:(?!val|eval|test|dev|train|epoch)[\w.]{1,40}\W{1,4}){0,3}"
 )
 _FIGURE = r"(?:loss|acc|err|nll|ppl|rmse|mse|score|psnr|auc|iou|dice|f1|fid|ari|ssim|reward|return|elbo)"
@@ -349,7 +352,9 @@ _TIMES = EventTable(
             r"epoch(?:\W{0,4}\d{1,6}(?: ?(?:/|of) ?\d{1,6})?(?![\d.])(?! (?:eval|valid|test))| (?:finished|done|complete|over)\b)"
             r"(?!.*(?<!% \()\b\d{1,9} ?/ ?\d)"
             rf"(?!.*\b(?:steps?|iter(?:ation)?s?|it|(?:mini-?)?batch(?:es)?)\b){_NO_TRAINING}"
-            rf".*?\b(?:time(?: taken| elapsed)?(?: is)?|took|duration)\s?[:=]?\s{{0,3}}{_TOOK}",
+            # A cost without a unit is a loss.
+            rf".*?\b(?:(?:time(?: taken| elapsed)?(?: is)?|took|duration)\s?[:=]?\s{{0,3}}"
+            rf"|cost: {{1,3}}(?=[\d.]{{1,9}} ?(?:s|min))){_TOOK}",
             _took,
         ),
         # " - 12s - loss: 0.4150 - acc: 0.8100": Keras of old, where no bar is shown

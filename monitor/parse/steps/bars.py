@@ -49,6 +49,8 @@ class Marks(NamedTuple):
     """Of those that stand above what is said of an evaluation."""
     prepared: Ints = np.empty(0, np.int64)
     """Of those that tell of data that are prepared."""
+    generated: Ints = np.empty(0, np.int64)
+    """Of those that tell of an answer that a model writes."""
 
     def prepares(self, first: int, last: int) -> bool:
         """Whether data are prepared while a bar is drawn between these lines, or right behind it."""

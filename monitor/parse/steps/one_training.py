@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from monitor.parse.events.event_rows import TRAINS
-from monitor.parse.events.marks import DATA_PREPARED, EPOCH_LINES, EPOCH_TRAINED, EVALUATION_HEAD
+from monitor.parse.events.marks import DATA_PREPARED, EPOCH_LINES, EPOCH_TRAINED, EVALUATION_HEAD, GENERATED
 from monitor.parse.identity import Identity
 from monitor.parse.rows import BARS, EventRow
 from monitor.parse.steps.bar_runs import only_ends
@@ -33,11 +33,13 @@ _MARKS = {
     "evaluation-end": "ends",
     EVALUATION_HEAD: "heads",
     DATA_PREPARED: "prepared",
+    GENERATED: "generated",
 }
 # A text that tells the time of one step in twenty is worth more than a bar's smoothed one for each.
 _ENOUGH = 20
 _FEWEST_EPOCHS = 4
 _MOST = 0.9
+_MOSTLY = 0.5
 # Training, validation and test have three; pictures of videos have as many as there are videos.
 _MANY_LENGTHS = 3
 _OF_BATCHES = re.compile(r"(?i)batch|\brank|\bgpu|\bcuda|\bnode|\bfold|[:=] ?-?N\b")
@@ -147,6 +149,13 @@ def _is_seldom(table: Readings, bar: Bar, told: Ints) -> bool:
     return len(told) >= _FEWEST_EPOCHS and 2 * runs < len(told)
 
 
+def _counts_answers(table: Readings, bar: Bar, generated: Ints) -> bool:
+    """Between most redraws of the bar a model writes an answer."""
+    lines = np.unique(table.line[bar.at])
+    written = np.diff(np.append(np.searchsorted(generated, lines), len(generated))) > 0
+    return bool(written.mean() > _MOSTLY)
+
+
 def _is_seen_once(table: Readings, bar: Bar) -> bool:
     """Of the bar there is one redraw, in the middle of its run."""
     moved = np.unique(table.step[bar.at][table.step[bar.at] > 0])
@@ -163,7 +172,8 @@ def _without_unsure(table: Readings, writers: Sequence[WriterRows], out: Sequenc
         if bar.sure or not len(bar.at):
             continue
         alone = not sure and not texts
-        told = said.marks.get(str(table.texts[table.stream[bar.at[0]]]), Marks()).epochs
+        marks = said.marks.get(str(table.texts[table.stream[bar.at[0]]]), Marks())
+        told = marks.epochs
         if _is_seldom(table, bar, told):
             # Lines that stand far from the bar may tell of the epochs that it counts; some of them are lost behind redraws.
             counts_them = _MOST * bar.total <= len(told) <= bar.total
@@ -173,6 +183,7 @@ def _without_unsure(table: Readings, writers: Sequence[WriterRows], out: Sequenc
             any(bar.like(other) for other in out)
             or (sure and not any(bar.like(other) for other in sure))
             or (alone and not bar.again and _is_seen_once(table, bar))
+            or (alone and not losses and _counts_answers(table, bar, marks.generated))
             or (alone and (said.serves or (_may_be_anything(bar) and not said.trains)) and not losses)
         ):
             writer.bar = bar._replace(at=_NOTHING)
