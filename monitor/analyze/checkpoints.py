@@ -70,13 +70,11 @@ def activities(journal: pd.DataFrame, events: pd.DataFrame) -> tuple[Activity, .
             inside = pd.DataFrame({"at": [row.before], "what": kinds[:1], "begins": [True]})
         if pd.isna(row.steps) and interval > 1 and row.step <= _SEVERAL * interval:
             # Of a count that begins again all steps were done, and before a mark the rest of the epoch before.
-            done = max(1.0, row.step)
-            since = inside["at"].iloc[0] if inside["begins"].iloc[0] else None
-            excess_s = (
-                excess_of(row.gap_s, done + interval)
-                if since is None
-                else excess_of((row.at - since).total_seconds(), done)
-            )
+            done, first = max(1.0, row.step), inside.iloc[0]
+            if first["begins"]:
+                excess_s = excess_of((row.at - first["at"]).total_seconds(), done)
+            else:
+                excess_s = excess_of(row.gap_s, done + interval)
         found += _of_gap(row.before.to_pydatetime(), row.at.to_pydatetime(), inside, excess_s)
     taken = [(one.start, one.end) for one in found]
     found += [one for one in whole if all(one.end <= start or end <= one.start for start, end in taken)]

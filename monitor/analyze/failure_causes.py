@@ -354,13 +354,14 @@ class Blame:
     """Another cause that would look the same, a clause."""
 
 
+#: A model that has another name, or may not be read.
+NO_MODEL = re.compile(r"is not a local folder|Can't load (?:tokenizer|model|config)|gated repo")
 # The program's own fault wherever it is raised.
 _OF_CODE = re.compile(
     r"^(?:\w+\.)*(?:NameError|UnboundLocalError|ImportError|ModuleNotFoundError|SyntaxError|IndentationError|TabError|AttributeError"
     r"|TypeError|NotImplementedError|ZeroDivisionError|RecursionError|StopIteration|ArgumentError|BackendCompilerFailed"
     r"|OutOfResources|CompilationError)\b|: error: |can't open file|Can't pickle|InstantiationException|ConfigAttributeError"
-    r"|unexpected key|Cannot re-initialize CUDA|ancdata|\[Errno 24\]|is not a local folder"
-    r"|Can't load (?:tokenizer|model|config)|gated repo"
+    rf"|unexpected key|Cannot re-initialize CUDA|ancdata|\[Errno 24\]|{NO_MODEL.pattern}"
     r"|Missing key\(s\)|copying a param with shape|Error\(s\) in loading state_dict"
 )
 # Words that only data call forth.
@@ -409,6 +410,12 @@ _OWN_DATA_CODE = re.compile(
     r"|\w*dataset\w*|preprocess\w*|tokeni[sz]e_\w+|get_(?:batch|data|sample|item)\w*|prepare_data|\w*dataloader\w*|parse_(?:record|line|row|example)\w*)$"
     r"|/(?:data|datasets?|dataloaders?|input_pipeline)(?:/[\w./-]+)?\.?\w*:\d|/\w*(?:dataset|dataloader|data_loader|data_utils|collat)\w*\.py:\d"
 )
+DISK_FULL = re.compile(r"\[Errno 28\]|No space left on device")
+QUOTA_USED_UP = re.compile(r"\[Errno 122\]|Disk quota exceeded")
+#: torch.save, which does not say why a file ends early.
+SAVE_CUT_OFF = re.compile(r"PytorchStreamWriter failed writing|inline_container\.cc:\d+\] \. unexpected pos")
+#: A number that stands for something which the model does not have.
+OUT_OF_RANGE = re.compile(r"device-side assert|index out of range in self")
 _LOADER = re.compile(r"DataLoader worker process|Caught \w+ in DataLoader")
 
 
@@ -445,7 +452,7 @@ def blame(text: str, frames: Sequence[str], steps_before: int) -> Blame:
         return Blame("script-error", "low", "", "a truncated input file, or one of another kind")
     if re.search(r"^(?:\w+\.)*KeyError\b(?!: '[A-Z][A-Z0-9_]+'$)", text):
         return Blame("script-error", "medium" if frames else "low", "", "a column or field missing from the data")
-    if re.search(r"device-side assert|index out of range in self", text):
+    if OUT_OF_RANGE.search(text):
         return Blame("script-error", "medium", "", "labels or token IDs in the data that are out of the model's range")
     if re.search(r"(?i)loss scale", text):
         return Blame("script-error", "medium", "", "a loss or gradients that overflow, before any NaN is printed")
@@ -455,12 +462,11 @@ def blame(text: str, frames: Sequence[str], steps_before: int) -> Blame:
         )
     if re.search(r"illegal memory access|misaligned address", text):
         return Blame("script-error", "low", "", "a fault in a GPU kernel, a library or the device")
-    if re.search(r"\[Errno 28\]|No space left on device", text):
+    if DISK_FULL.search(text):
         return Blame("script-error", "high", "the disk is full")
-    if re.search(r"\[Errno 122\]|Disk quota exceeded", text):
+    if QUOTA_USED_UP.search(text):
         return Blame("script-error", "high", "the disk quota is used up")
-    # torch.save, which does not say why a file ends early.
-    if re.search(r"PytorchStreamWriter failed writing|inline_container\.cc:\d+\] \. unexpected pos", text):
+    if SAVE_CUT_OFF.search(text):
         return Blame(
             "script-error", "medium", "a checkpoint could not be written whole, mostly because the disk is full"
         )

@@ -124,3 +124,10 @@ def spoken(dialect: Dialect, reports: int, seed: int = 0, first: int = 1) -> Spo
         said.times.append(seconds)
         said.rates.append(rate)
     return said
+
+
+def redraw(step: int, total: int, elapsed_s: float, each_s: float) -> str:
+    """A redraw of a bar."""
+    rate = f"{each_s:.2f}s/it" if each_s >= 1 else f"{1 / each_s:.2f}it/s"
+    minutes, seconds = divmod(int(elapsed_s), 60)
+    return f"{100 * step // total:3d}%|##        | {step}/{total} [{minutes:02d}:{seconds:02d}<00:10, {rate}]"

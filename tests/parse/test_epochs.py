@@ -108,6 +108,7 @@ def test_an_epoch_is_no_step(how: str) -> None:
         *(
             "heads that say training",
             "other figures",
+            "the logger of Python",
             "folds",
             "of restored images",
             "boxes",

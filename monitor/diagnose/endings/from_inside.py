@@ -12,6 +12,7 @@ from datetime import datetime
 
 import pandas as pd
 
+from monitor.analyze import failure_causes
 from monitor.analyze.cascade import with_writers
 from monitor.analyze.ending import Ending
 from monitor.analyze.failure_causes import Denied, denied, kind_of
@@ -50,50 +51,52 @@ def of_data(case: Case, ending: Ending) -> Finding:
     )
 
 
+_LARGER_DISK = (
+    "Give the instances a larger volume (VolumeSizeInGB), delete all but the last checkpoints (save_total_limit), and "
+    "write none to /tmp."
+)
 # What mends an error that says where it comes from, better than a look at the line that raised it.
-_REPAIRS = tuple(
-    (re.compile(pattern), repair)
-    for pattern, repair in (
-        (
-            r"No module named '(?P<package>\w{1,80})\.(?P<what>[\w.]{1,80})'",
-            "The installed {package} has no {what}: pin {package} in requirements.txt to a version that has.",
-        ),
-        (
-            r"No module named '(?P<what>\w{1,80})'",
-            "Add the package that provides {what} to requirements.txt beside the entry script; if it is code of your own, put "
-            "it into the source folder.",
-        ),
-        (
+_REPAIRS = (
+    (
+        re.compile(r"No module named '(?P<package>\w{1,80})\.(?P<what>[\w.]{1,80})'"),
+        "The installed {package} has no {what}: pin {package} in requirements.txt to a version that has.",
+    ),
+    (
+        re.compile(r"No module named '(?P<what>\w{1,80})'"),
+        "Add the package that provides {what} to requirements.txt beside the entry script; if it is code of your own, put "
+        "it into the source folder.",
+    ),
+    (
+        re.compile(
             r"cannot import name .{1,200}(?:site|dist)-packages|but found \S{1,80}==|numpy\.dtype size changed"
-            r"|module '?(?:numpy|torch|transformers|pandas|scipy|PIL)[\w.]*'? has no attribute",
-            "Two packages do not fit together: pin them in requirements.txt to versions that do, as pip freeze prints them "
-            "where the program runs.",
+            r"|module '?(?:numpy|torch|transformers|pandas|scipy|PIL)[\w.]*'? has no attribute"
         ),
-        (
-            r"undefined symbol|\.so[\d.]*: cannot open shared object|GLIBC(?:XX)?_\d|no kernel image is available",
-            "A compiled package was built for another image: install the build for this image's PyTorch and CUDA, or take the "
-            "image that it was built for.",
+        "Two packages do not fit together: pin them in requirements.txt to versions that do, as pip freeze prints them "
+        "where the program runs.",
+    ),
+    (
+        re.compile(
+            r"undefined symbol|\.so[\d.]*: cannot open shared object|GLIBC(?:XX)?_\d|no kernel image is available"
         ),
-        (
-            r"\[Errno 28\]|No space left|PytorchStreamWriter failed|unexpected pos \d",
-            "Give the instances a larger volume (VolumeSizeInGB), delete all but the last checkpoints (save_total_limit), and "
-            "write none to /tmp.",
-        ),
-        (
-            r"\[Errno 122\]|Disk quota exceeded",
-            "Delete what is no longer needed from that file system, or have its quota raised, and keep fewer checkpoints.",
-        ),
-        (
-            r"device-side assert|index out of range in self",
-            "Check that labels and token IDs are below the model's number of classes or size of vocabulary; "
-            "CUDA_LAUNCH_BLOCKING=1 shows the line.",
-        ),
-        (
-            r"gated repo|is not a local folder|Can't load (?:tokenizer|model|config)",
-            "Check the model's name, and give the job a token that may read it (HF_TOKEN); without internet access pass the "
-            "model as a channel from S3.",
-        ),
-    )
+        "A compiled package was built for another image: install the build for this image's PyTorch and CUDA, or take the "
+        "image that it was built for.",
+    ),
+    (failure_causes.DISK_FULL, _LARGER_DISK),
+    (failure_causes.SAVE_CUT_OFF, _LARGER_DISK),
+    (
+        failure_causes.QUOTA_USED_UP,
+        "Delete what is no longer needed from that file system, or have its quota raised, and keep fewer checkpoints.",
+    ),
+    (
+        failure_causes.OUT_OF_RANGE,
+        "Check that labels and token IDs are below the model's number of classes or size of vocabulary; "
+        "CUDA_LAUNCH_BLOCKING=1 shows the line.",
+    ),
+    (
+        failure_causes.NO_MODEL,
+        "Check the model's name, and give the job a token that may read it (HF_TOKEN); without internet access pass the "
+        "model as a channel from S3.",
+    ),
 )
 
 

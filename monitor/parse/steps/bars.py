@@ -30,6 +30,8 @@ _NEARLY = 0.01
 # What is over sooner trained nothing that is worth a look: lists are read, files are found.
 _IN_AN_INSTANT_S = 2.0
 _FASTEST_S = 1e-3
+# Half the last digit of a rate, which has two behind its point, whichever way it is printed.
+_HALF_DIGIT = 0.005
 # What is rounded by more tells less than a clock.
 _ROUNDED = 0.05
 # So many redraws of a run tell whether its rate is a mean; so many of them must.
@@ -407,8 +409,7 @@ def are_means(table: Readings, at: At) -> bool:
     """The rate of one run of a bar is a mean since its start: the count over it is what the bar's own clock shows."""
     each_s, clock, rated = table.time_s[at], table.clock_s[at], table.throughput[at]
     passed_s = table.step[at] * each_s
-    # A rate has two digits behind its point, whichever way it is printed.
-    off = passed_s * 0.005 / np.where(np.isnan(rated), each_s, rated)
+    off = passed_s * _HALF_DIGIT / np.where(np.isnan(rated), each_s, rated)
     known = ~np.isnan(passed_s) & ~np.isnan(clock)
     agrees = np.abs(passed_s - clock - 0.5) <= 0.5 + off
     return bool(known.sum() >= _FEWEST_MEANS and agrees[known].mean() >= _NEARLY_ALL)
@@ -420,7 +421,7 @@ def are_rounded(table: Readings, at: At) -> bool:
     """
     rated, clock = table.throughput[at], table.clock_s[at]
     known = (rated > 0) & ~np.isnan(clock)
-    return bool(known.sum() > 1 and np.median(0.005 / rated[known]) > _ROUNDED)
+    return bool(known.sum() > 1 and np.median(_HALF_DIGIT / rated[known]) > _ROUNDED)
 
 
 def written_at(table: Readings, at: At, runs: Sequence[At]) -> Floats:

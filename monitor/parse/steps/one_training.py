@@ -38,8 +38,8 @@ _MARKS = {
 # A text that tells the time of one step in twenty is worth more than a bar's smoothed one for each.
 _ENOUGH = 20
 _FEWEST_EPOCHS = 4
-_MOST = 0.9
-_MOSTLY = 0.5
+# So many of the epochs that a bar counts are told by lines, where these are told of at all.
+_MOST_EPOCHS = 0.9
 # Training, validation and test have three; pictures of videos have as many as there are videos.
 _MANY_LENGTHS = 3
 _OF_BATCHES = re.compile(r"(?i)batch|\brank|\bgpu|\bcuda|\bnode|\bfold|[:=] ?-?N\b")
@@ -153,7 +153,7 @@ def _counts_answers(table: Readings, bar: Bar, generated: Ints) -> bool:
     """Between most redraws of the bar a model writes an answer."""
     lines = np.unique(table.line[bar.at])
     written = np.diff(np.append(np.searchsorted(generated, lines), len(generated))) > 0
-    return bool(written.mean() > _MOSTLY)
+    return bool(written.mean() > 0.5)
 
 
 def _is_seen_once(table: Readings, bar: Bar) -> bool:
@@ -173,13 +173,11 @@ def _without_unsure(table: Readings, writers: Sequence[WriterRows], out: Sequenc
             continue
         alone = not sure and not texts
         marks = said.marks.get(str(table.texts[table.stream[bar.at[0]]]), Marks())
-        told = marks.epochs
-        if _is_seldom(table, bar, told):
+        if _is_seldom(table, bar, marks.epochs):
             # Lines that stand far from the bar may tell of the epochs that it counts; some of them are lost behind redraws.
-            counts_them = _MOST * bar.total <= len(told) <= bar.total
-            writer.bar = bar._replace(at=_NOTHING, epochs=bar.at if counts_them else bar.epochs)
-            continue
-        if (
+            counts_them = _MOST_EPOCHS * bar.total <= len(marks.epochs) <= bar.total
+            writer.bar = bar._replace(at=_NOTHING, epochs=bar.at if counts_them else _NOTHING)
+        elif (
             any(bar.like(other) for other in out)
             or (sure and not any(bar.like(other) for other in sure))
             or (alone and not bar.again and _is_seen_once(table, bar))

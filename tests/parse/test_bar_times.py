@@ -1,0 +1,163 @@
+"""What the redraws of a bar, and what is told beside them, say of the time of a step."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from monitor.model import LogPage
+from monitor.parse.assemble import assemble
+from monitor.parse.recognise import RawRows
+from tests.parse.made_up import redraw
+from tests.parse.read import parse
+
+
+def test_redraws_that_end_in_one_line_have_each_their_time() -> None:
+    texts = [f"Training: {redraw(step, 90, 2.0 * step, 2.0)}" for step in range(1, 91)]
+    lines = ["\r".join(texts[at : at + 30]) for at in range(0, 90, 30)]
+    page = LogPage("s", "algo-1", 1, "\n".join(lines).encode(), (1_060_000, 1_120_000, 1_180_000))
+    raw = RawRows()
+    raw.add(page)
+    found = assemble(raw.steps, raw.events).steps
+    begun = pd.Timestamp(1_000_000, unit="ms", tz="UTC")
+    assert list((found["timestamp"] - begun).dt.total_seconds()) == [2.0 * step for step in range(1, 91)]
+
+
+def test_a_clock_that_goes_on_where_the_count_begins_again_tells_the_steps() -> None:
+    # So does Lightning's bar, if its workers stay; its rate is then all that passed over the steps of the epoch.
+    lines = [
+        f"Epoch {epoch}: {redraw(step, 300, passed := 0.4 * (300 * epoch + step), passed / step)}"
+        for epoch in range(6)
+        for step in range(50, 301, 50)
+    ]
+    found = parse(lines).steps
+    assert set(found["kind"]) == {"cumulative"}
+    assert found["step_time_s"].median() == pytest.approx(0.4, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("rate", "seconds"), [("0.081", 12.35), ("'0.25'", 4.0), ("0.004", None)], ids=["number", "text", "of one digit"]
+)
+def test_losses_without_a_time_have_the_mean_of_their_run(rate: str, seconds: float | None) -> None:
+    losses = [f"{{'loss': 0.{90 - at}, 'learning_rate': 5e-05, 'epoch': {at / 10}}}" for at in range(1, 31)]
+    end = f"{{'train_runtime': 370.4, 'train_steps_per_second': {rate}, 'train_loss': 0.05, 'epoch': 3.0}}"
+    found = parse([*losses, end]).steps
+    assert len(found) == 30
+    if seconds is None:
+        assert found["step_time_s"].isna().all()
+    else:
+        assert set(found["kind"]) == {"running-mean"}
+        assert found["step_time_s"].to_numpy() == pytest.approx(seconds, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("many", "total", "steps"),
+    [
+        pytest.param(25, 760, [30 * each for each in range(1, 26)], id="each 30 steps"),
+        pytest.param(4, 760, [None] * 4, id="each 153 to 190 steps"),
+    ],
+)
+def test_losses_beside_a_bar_of_which_the_end_alone_is_left(many: int, total: int, steps: list[int | None]) -> None:
+    bar = [f"  0%|          | 0/{total} [00:00<?, ?it/s]", f"100%|██████████| {total}/{total} [26:36<00:00,  2.10s/it]"]
+    losses = [f"{{'loss': 0.{90 - at}, 'learning_rate': 5e-05, 'epoch': {at / 100}}}" for at in range(many)]
+    found = parse([*bar, *losses]).steps
+    assert found["step"].astype(object).where(found["step"].notna(), None).tolist() == steps
+    assert found["step_time_s"].to_numpy() == pytest.approx(26.6 * 60 / total)
+    assert set(found["kind"]) == {"running-mean"}
+
+
+def test_losses_in_a_file_have_the_mean_of_their_run() -> None:
+    losses = [
+        f'{{"loss": 0.{900 - at}, "learning_rate": 5e-05, "epoch": {at / 10}, "step": {at}}}' for at in range(1, 31)
+    ]
+    end = '{"train_runtime": 3270.6, "train_steps_per_second": 0.009, "total_flos": 1e18, "epoch": 3.0, "step": 30}'
+    found = parse([*losses, end]).steps
+    assert list(found["step"]) == list(range(1, 31))
+    assert found["step_time_s"].to_numpy() == pytest.approx(109.02, rel=1e-3)
+    assert parse(losses).steps["step_time_s"].isna().all()
+
+
+@pytest.mark.parametrize(
+    "reports",
+    [
+        ["Step\tTraining Loss", *(f"{each}\t0.{900 - each}" for each in range(50, 301, 50))],
+        [
+            line
+            for each in range(50, 301, 50)
+            for line in (f" {{'loss': 0.{900 - each},", "  'learning_rate': 5e-05,", f"  'step': {each}}},")
+        ],
+    ],
+    ids=["a table", "one name on a line"],
+)
+def test_losses_in_a_notebook_have_the_mean_of_their_run(reports: list[str]) -> None:
+    end = (
+        "TrainOutput(global_step=300, metrics={'train_runtime': 600.4, 'train_steps_per_second': 0.500, 'epoch': 3.0})"
+    )
+    found = parse([*reports, end]).steps
+    assert list(found["step"]) == list(range(50, 301, 50))
+    assert found["step_time_s"].to_numpy() == pytest.approx(2.0)
+    assert parse(reports).steps["step_time_s"].isna().all()
+
+
+def test_what_is_left_of_an_epoch_tells_the_steps_of_a_keras_bar_where_nothing_else_does() -> None:
+    under_way = [
+        f"{step:3}/102 [>.............................] - ETA: {19 if step == 1 else (102 - step) * 5 // 60}:"
+        f"{(102 - step) * 5 % 60:02} - loss: 0.{690 - step} - accuracy: 0.59"
+        for step in range(1, 15)
+    ]
+    steps = parse(under_way).steps
+    assert list(steps["step"]) == list(range(1, 15))
+    assert steps["step_time_s"].median() == pytest.approx(5.0, rel=0.02)
+    whole = "102/102 [==============================] - 510s 5s/step - loss: 0.5 - accuracy: 0.60"
+    assert list(parse([*under_way, whole, *under_way, whole]).steps["line"]) == [15, 30]
+
+
+def _over_samples(count: int, total: int, per_s: float) -> str:
+    minutes, seconds = divmod(int(count / per_s), 60)
+    return f"Epoch 01:  50%|##   | {count}/{total} [{minutes:02d}:{seconds:02d}<00:10, {per_s:.2f}it/s]"
+
+
+def test_a_bar_over_samples_is_counted_by_its_batches() -> None:
+    counts = [*range(1024, 40000, 2048), 40000]
+    found = parse([_over_samples(count, 40000, 20480.0) for count in counts]).steps
+    assert list(found["step"]) == [*range(1, 40, 2), 40]
+    assert set(found["total"]) == {40}
+    assert found["step_time_s"].to_numpy() == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("per_s", [20.0, 900.0])
+def test_a_bar_that_is_drawn_each_thousand_steps_counts_steps(per_s: float) -> None:
+    found = parse([_over_samples(count, 40000, per_s) for count in range(1000, 40001, 1000)]).steps
+    assert list(found["step"]) == list(range(1000, 40001, 1000))
+    assert found["step_time_s"].median() == pytest.approx(1 / per_s)
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "Train Epoch: 1 [{at}/500 ({at}%)]\tLoss: 2.3{at}: ",
+        "Train Epoch: 1 [{at}/500 ({at}%)] Loss: 2.3{at}: : {at}it [00:04,  9.20it/s]",
+        "[1, {at}] loss: 2.3{at}: ",
+        "epoch 1 iter {at}: train loss 2.3{at}. lr 6.0e-04: ",
+        "Epoch [1/10] Step [{at}/500] Loss: 2.3{at}: ",
+        "[1/10][{at}/500] Loss_D: 0.{at} Loss_G: 1.2: ",
+    ],
+)
+def test_a_report_that_is_the_description_of_a_bar_has_its_times(description: str) -> None:
+    told = [description.format(at=at) for at in range(10, 400, 10)]
+    bars = [f"  {at // 5}%|█ | {at}/500 [00:{at // 10:02}<00:40,  9.20it/s]" for at in range(10, 400, 10)]
+    lines = [f"\r{text}" if text.endswith("it/s]") else f"\r{text}{bar}" for text, bar in zip(told, bars, strict=True)]
+    found = parse(lines).steps
+    assert found["step"].tolist() == list(range(10, 400, 10))
+    assert found["step_time_s"].tolist() == pytest.approx([1 / 9.2] * 39)
+
+
+def test_rates_of_steps_of_many_seconds_tell_less_than_the_clock_of_their_bar() -> None:
+    redraws = ["Epoch 0:   0%|          | 0/100 [00:00<?, ?it/s]"]
+    redraws += [
+        f"Epoch 0:   1%|          | {n}/100 [{22 * n // 60:02}:{22 * n % 60:02}<30:00,  {1 / 22:.2f}it/s, v_num=4]"
+        for n in range(1, 41)
+    ]
+    steps = parse(["\r".join(redraws)]).steps
+    assert steps["step_time_s"].to_numpy() == pytest.approx([22.0] * 40)
+    assert set(steps["kind"]) == {"cumulative"}
