@@ -40,6 +40,7 @@ from monitor.parse.steps.bars import (
 )
 from monitor.parse.steps.epoch_times import epochs_of_bars, epochs_only, time_by_epochs
 from monitor.parse.steps.one_training import LOSSES, Evaluations, WriterRows, evaluations, one_training
+from monitor.parse.steps.rounded_counts import in_full
 from monitor.parse.steps.sample_counts import batches_of_bar, batches_of_keras
 from monitor.parse.steps.series import (
     by_epoch,
@@ -251,6 +252,7 @@ def _report(reports: Reports, writer: WriterRows, identity: Identity, merged: Se
             _by_images(table, at, identity.images_per_step)
         if (micro_batches := reports.micro_batches(name)) > 1:
             at = _last_of_steps(table, at, micro_batches)
+        in_full(table, at)
         own = put_together(table, each_once(table, joined(table, fitted(table, at))))
         if name in GENERIC:
             own = without_silent_runs(table, own)
