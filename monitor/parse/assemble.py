@@ -31,7 +31,7 @@ from monitor.parse.rows import UNCOUNTED, EventRow
 from monitor.parse.steps import clocks
 from monitor.parse.steps.bars import (
     are_means,
-    are_rounded,
+    by_its_clock,
     drawn_at_once,
     is_of_run,
     new_steps,
@@ -272,11 +272,10 @@ def _report(reports: Reports, writer: WriterRows, identity: Identity, merged: Se
         smoothed, mean = table.code("smoothed"), table.code("running-mean")
         for here in runs:
             own, times, kinds = at[here], table.time_s[at[here]], meanings[here]
-            if of_run or are_rounded(table, own):
-                # The bar's rate is all that passed over the steps of its epoch, or too coarse.
+            before = clocks.steps_before_first(table.step[own]) if here is runs[0] else np.nan
+            if (by_clock := by_its_clock(table, own, of_run, before)) is not None:
                 kinds = np.full_like(kinds, table.code("cumulative"))
-                before = clocks.steps_before_first(table.step[own]) if here is runs[0] else np.nan
-                times = clocks.differenced(table.step[own], table.clock_s[own], 1.0, before)
+                times = by_clock
             elif are_means(table, own):
                 kinds = np.where(kinds == smoothed, mean, kinds)
             reports.keep(own, times, kinds, int(parts[here[0]]))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -161,3 +165,37 @@ def test_rates_of_steps_of_many_seconds_tell_less_than_the_clock_of_their_bar() 
     steps = parse(["\r".join(redraws)]).steps
     assert steps["step_time_s"].to_numpy() == pytest.approx([22.0] * 40)
     assert set(steps["kind"]) == {"cumulative"}
+
+
+def _drawn(total: int, moments: list[tuple[int, float]]) -> Iterator[str]:
+    """tqdm's bar at these (count, seconds since its start): its rate is that of smoothed counts over smoothed times."""
+    smooth_n = smooth_s = 0.0
+    yield redraw(0, total, 0.0, 1.0)
+    for (done, before_s), (count, now_s) in pairwise([(0, 0.0), *moments]):
+        smooth_n += 0.3 * (count - done - smooth_n)
+        smooth_s += 0.3 * (now_s - before_s - smooth_s)
+        yield f"Training: {redraw(count, total, now_s, smooth_s / smooth_n)}"
+
+
+@pytest.mark.parametrize("step_s", [0.4, 3.0, 24.0, 93.0])
+def test_a_bar_that_leaps_to_where_a_resumed_training_goes_on_tells_the_steps_behind(step_s: float) -> None:
+    moments = [(650, 26.0), *((650 + n, 26.0 + step_s * n) for n in range(1, 61))]
+    found = parse(list(_drawn(800, moments))).steps
+    assert found["step"].tolist() == [count for count, _ in moments]
+    assert np.isnan(found["step_time_s"].iloc[0])
+    assert found["step_time_s"].median() == pytest.approx(step_s, rel=0.05)
+    assert found["step_time_s"].iloc[1:].min() >= 0.8 * step_s
+
+
+@pytest.mark.parametrize("first", [1, 500])
+def test_a_bar_that_leaps_nowhere_keeps_its_rate(first: int) -> None:
+    lines = [f"Training: {redraw(n, 900, 3.0 * n, 3.0 + 0.01 * (n % 2))}" for n in range(first, first + 60)]
+    assert "cumulative" not in set(parse(lines).steps["kind"])
+
+
+@pytest.mark.parametrize("step_s", [6.0, 20.0])
+def test_an_evaluation_is_not_spread_over_the_steps_behind_it(step_s: float) -> None:
+    moments = [(n, step_s * n + 100 * step_s * ((n - 1) // 15)) for n in range(1, 91)]
+    found = parse(list(_drawn(1000, moments))).steps
+    assert found["step_time_s"].median() == pytest.approx(step_s, rel=0.05)
+    assert (found["step_time_s"] > 1.5 * step_s).sum() == 5
