@@ -51,6 +51,9 @@ TOLD = {
     "heads behind a logger's": _of(
         "2026-03-04 08:{e:02}:30,120 INFO Epoch {e}", "2026-03-04 08:{e:02}:50,0 INFO   Training loss: {loss}"
     ),
+    "starts behind bars": _of(
+        "| 2026-03-04 08:{e:02}:30 | INFO | Start epoch {e}:", "| 2026-03-04 08:{e:02}:31 | INFO | Train Loss: {loss}"
+    ),
     "several lines behind a logger's": _of(
         "2026-03-04 08:{e:02}:30,120 - INFO - epoch: {e} end, loss: {loss}",
         "2026-03-04 08:{e:02}:45,776 - INFO - epoch: {e} validation, acc: 0.6{e}, loss: {val}",
@@ -105,6 +108,7 @@ def test_an_epoch_is_no_step(how: str) -> None:
     [
         *("name and number", "with its seconds", "every hundredth", "a bar and its lines", "a stranger's"),
         *("behind a logger's head", "heads behind a logger's", "heads that say number"),
+        "starts behind bars",
         *(
             "heads that say training",
             "other figures",
@@ -149,6 +153,7 @@ def test_epochs_of_all_trainings_of_a_log_are_counted(epochs: list[int], count: 
         "behind a bar that stands",
         "behind a logger's head",
         "heads behind a logger's",
+        "starts behind bars",
         "several lines behind a logger's",
     ],
 )
@@ -267,6 +272,10 @@ def test_long_lines_take_no_time(text: str) -> None:
         ("Time taken for 1 epoch: 4686.16 secs", "4686.16"),
         ("Epoch 4 Loss 0.3539. Train accuracy 0.8635 f1 0.7575. Time taken for 1 epoch 4861.8570", "4861.86"),
         ("Epoch 25 average loss: 0.4150  (76.7s)", "76.7"),
+        ("[Frozen] Epoch 1/500 -- train: 0.5309  val: 0.6230  ppl: 1.86  (70s)", "70"),
+        ("Epoch 1/100 [38.7s] | LR: 3.8e-06 | Train Loss: 2.7200 | Val Loss: 1.2311", "38.7"),
+        ("Epoch 1/100 [12:38:07] | LR: 3.8e-06 | Train Loss: 2.7200", None),
+        ("Epoch 1/100 [38/40] | LR: 3.8e-06 | Train Loss: 2.7200", None),
         ("| end of epoch   1 | time: 55.9s | valid loss  5.2", "55.9"),
         ("Epoch 3 took 1m 23s", "83"),
         ("04-06 22:00:33, Epoch 0 Train, reg:0.3237, Cost: 715.7 sec", "715.7"),

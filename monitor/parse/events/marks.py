@@ -212,7 +212,7 @@ _MARKS = EventTable(
 )
 # What a logger puts in front.
 _LOGGED = (
-    r"\[?(?:\d{2,4}[-/])?\d\d[-/]\d{2,4}[ T]\d\d:\d\d:\d\d[.,\d]{0,8}\]?\W{1,4}"
+    r"(?:\[|\| )?(?:\d{2,4}[-/])?\d\d[-/]\d{2,4}[ T]\d\d:\d\d:\d\d[.,\d]{0,8}\]?\W{1,4}"
     r"(?:(?!val|eval|test|dev|train|epoch)[\w.]{1,40}\W{1,4}){0,3}"
 )
 _FIGURE = r"(?:loss|acc|err|nll|ppl|rmse|mse|score|psnr|auc|iou|dice|f1|fid|ari|ssim|reward|return|elbo)"
@@ -245,7 +245,7 @@ _EPOCHS = EventTable(
         event(
             EPOCH_NUMBERED,
             _EPOCH_GATES,
-            rf"(?i)^{_HEAD}(?:train(?:ing)? )?epoch(?: num(?:ber)?| no\.?)?(?:[ :=#\[]{{1,3}}|[:|] {{1,60}})"
+            rf"(?i)^{_HEAD}(?:(?:train|start|begin)(?:n?ing)? )?epoch(?: num(?:ber)?| no\.?)?(?:[ :=#\[]{{1,3}}|[:|] {{1,60}})"
             r"(?P<said>\d{1,6})(?: ?(?:/|of) ?\d{1,6})?\W{0,40}$",
             captured,
         ),
@@ -320,11 +320,19 @@ _TIMES = EventTable(
             _took,
         ),
         event(EPOCH_TIME, " Time_Cost: ", rf"(?i)^Date: [^,]{{1,24}}, Time_Cost: {_TOOK}, epoch", _took),
-        # "Epoch 25 average loss: 0.4150  (76.7s)"
+        # "Epoch 25 average loss: 0.4150  (76.7s)"; behind a validation alone it is that one's
         event(
             EPOCH_TIME,
             "Epoch |epoch ",
-            rf"(?i)^(?!.*\b(?:val|test|dev)\w{{0,7}}\b.*\()\W{{0,12}}epoch {{1,3}}\d{{1,6}}(?![\d.])[^()]*\({_TOOK}\)\s*$",
+            r"(?i)^(?!(?:(?!\btrain).){0,200}\b(?:val|test|dev)\w{0,7}\b.*\()(?:\[[a-z][\w ]{0,23}\] )?"
+            rf"\W{{0,12}}epoch {{1,3}}\d{{1,6}}(?: ?/ ?\d{{1,6}})?(?![\d.])[^()]*\({_TOOK}\)\s*$",
+            _took,
+        ),
+        # "Epoch 1/100 [38.7s] | LR: 3.8e-06 | Train Loss: 2.7200"
+        event(
+            EPOCH_TIME,
+            "Epoch |epoch ",
+            r"(?i)^\W{0,12}epoch {1,3}\d{1,6}(?: ?/ ?\d{1,6})? [\[(](?P<said>\d{1,7}(?:\.\d{1,3})? ?(?:s|secs?|seconds))[\])] ",
             _took,
         ),
         # "[Fold 1 Ep 002] tr_loss=0.5130 | val_auc=0.5133 | 2.1s"

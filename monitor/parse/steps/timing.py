@@ -258,7 +258,8 @@ class Reports:
 
     def _by_rate(self, series: Sequence[At]) -> bool:
         """The times are those of printed rates of steps."""
-        return all((self.table.throughput_unit[at] == self.table.code("it/s")).all() for at in series)
+        known = np.concatenate([at[~np.isnan(self.time_s[at])] for at in series])
+        return bool(len(known)) and bool((self.table.throughput_unit[known] == self.table.code("it/s")).all())
 
     def _as_printed(self, series: Sequence[At]) -> Floats:
         """The times as they were printed, or the rates."""

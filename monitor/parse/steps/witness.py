@@ -203,7 +203,7 @@ def verdict(
     known = np.isfinite(ratios)
     if off > _COARSE and known.any():
         middle = float(np.median(ratios[known]))
-        if 1 - off <= middle <= 1 / max(1 - off, 1e-9) and not 1 - _COARSE <= middle <= 1 + _COARSE:
+        if 1 - off <= middle <= 1 / max(1 - off, 1e-9):
             return ClockVerdict("clock", 1.0, middle)
     if known.sum() < _FEWEST_WINDOWS:
         return ClockVerdict()
