@@ -20,6 +20,8 @@ from monitor.model import LEFT_OUT, moment_of
 
 #: The kinds of events that are errors by themselves; a traceback counts where its last line is missing.
 ERRORS = ("error", "oom-kill", "collective-timeout", "nccl-error")
+#: Words of a process that is over, whatever it did before: without them a job that runs may well go on.
+ENDS = ("toolkit-error", "exit-code", "launcher-abort", "root-cause", "worker-exit")
 # So many different steps after an error show that the training went on; ranks that do not know of it yet finish one or two.
 _WENT_ON = 3
 # A peer's own words come at most this long after the first word of those that miss it.
@@ -74,7 +76,8 @@ def cascade(events: pd.DataFrame, steps: pd.DataFrame) -> Cascade | None:
     (at, stepped), comparable = moments(errors, steps)
     errors = errors.assign(at=at).sort_values(["at", "stream", "line"], kind="stable")
     over = _got_over(errors, steps[["stream", "line", "step"]].assign(at=stepped), comparable)
-    left = errors[~(over | _before_epochs(errors, events))]
+    over |= _before_epochs(errors, events)
+    left = errors[~(over | _as_before(errors, over, events))]
     if left.empty:
         return None
     left = left.assign(strength=left["text"].map(strength))
@@ -193,6 +196,17 @@ def _before_epochs(errors: pd.DataFrame, events: pd.DataFrame) -> np.ndarray:
 
 def _one_stream(errors: pd.DataFrame, steps: pd.DataFrame) -> bool:
     return len({*errors["stream"].unique(), *steps["stream"].unique()}) == 1
+
+
+def _as_before(errors: pd.DataFrame, over: np.ndarray, events: pd.DataFrame) -> np.ndarray:
+    """For each error, whether the training went on after several of its kind, as an answer that a reward function cannot parse
+    is caught each time, and nothing says that a process has ended.
+    """
+    if events["kind"].isin(ENDS).any():
+        return np.zeros(len(errors), dtype=bool)
+    kinds = errors["text"].str.replace(r"^\[rank\d+\]: ", "", regex=True).str.partition(":")[0]
+    often = kinds[over].value_counts()
+    return np.asarray(kinds.isin(often.index[often >= _WENT_ON]), dtype=bool)
 
 
 def _steps_after(errors: pd.DataFrame, steps: pd.DataFrame, column: str) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Literal
 
 import pandas as pd
 
-from monitor.analyze.cascade import Cascade, as_error, cascade
+from monitor.analyze.cascade import ENDS, Cascade, as_error, cascade
 from monitor.analyze.failure_causes import (
     CAPACITY,
     NAMES_A_CAUSE,
@@ -63,8 +63,6 @@ _SETTLED = {
     "host-memory": "host-out-of-memory",
     "internal": "",
 }
-# Words of a process that is over, whatever it did before: without them a job that runs may well go on.
-_OVER = ("toolkit-error", "exit-code", "launcher-abort", "root-cause", "worker-exit")
 _TRACEBACK_LINES = 300
 # A program that ends itself over its loss.
 _GIVES_UP = r"(?i)\b(?:stopping|exiting|aborting|terminating)\b"
@@ -108,7 +106,7 @@ def ending_of(run: Run, nan: NanLoss | None = None) -> Ending | None:
     first = cascade(run.events, run.steps)
     found = _of_error(run, first) if first is not None else None
     if job.is_running:
-        over = run.events["kind"].isin(_OVER).any() or (found is not None and found.kind == "timeout")
+        over = run.events["kind"].isin(ENDS).any() or (found is not None and found.kind == "timeout")
         return found if found is not None and found.id and over and job.status == "InProgress" else None
     by = next((name for name in TIME_IS_UP if has_status(job, name)), None) or _time_limit(run)
     if by or job.status == "Stopped":

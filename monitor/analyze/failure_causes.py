@@ -408,7 +408,9 @@ _OWN_DATA_CODE = re.compile(
     r" in (?:__getitems?__|__iter__|__next__|collate\w*|\w+_collate\w*|decode_\w+|read_\w+"
     r"|load_(?:data|shard|image|audio|sample|record)\w*"
     r"|\w*dataset\w*|preprocess\w*|tokeni[sz]e_\w+|get_(?:batch|data|sample|item)\w*|prepare_data|\w*dataloader\w*|parse_(?:record|line|row|example)\w*)$"
-    r"|/(?:data|datasets?|dataloaders?|input_pipeline)(?:/[\w./-]+)?\.?\w*:\d|/\w*(?:dataset|dataloader|data_loader|data_utils|collat)\w*\.py:\d"
+    # A folder of the program's own code, and not the disk that it lies on.
+    r"|(?<=[\w.-])(?<!/mnt)(?<!/fsx)(?<!/home)(?<!/media)(?<!/scratch)/(?:data|datasets?|dataloaders?|input_pipeline)"
+    r"(?:\.\w+|(?:/[\w.-]+){0,2}):\d|/\w*(?:dataset|dataloader|data_loader|data_utils|collat)\w*\.py:\d"
 )
 DISK_FULL = re.compile(r"\[Errno 28\]|No space left on device")
 QUOTA_USED_UP = re.compile(r"\[Errno 122\]|Disk quota exceeded")

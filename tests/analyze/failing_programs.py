@@ -116,6 +116,14 @@ DATA: dict[str, Log] = {
         ),
         "data-error",
     ),
+    "in a package of its data": Log(
+        raised(
+            "ValueError: 3 is no label",
+            "/mnt/data/cows/src/train.py:93:<module>",
+            "/mnt/data/cows/src/data/cows.py:12:pick",
+        ),
+        "data-error",
+    ),
     "file system": Log(raised("OSError: [Errno 5] Input/output error: '/fsx/train/9.bin'"), "data-error"),
 }
 
@@ -123,6 +131,14 @@ PROGRAM: dict[str, Log] = {
     "import": Log(raised("ModuleNotFoundError: No module named 'flash_attn'", steps=()), "script-error"),
     "assertion": Log(by(2, raised("AssertionError: world size 12 is not divisible by 8", steps=())), "script-error", 2),
     "bare assertion": Log(raised("AssertionError", steps=()), "script-error"),
+    "on a disk called data": Log(
+        raised(
+            "ValueError: can't handle a mix of multiclass and unknown targets",
+            "/mnt/data/cows/src/train.py:93:<module>",
+            "/data/cows/src/train.py:83:main",
+        ),
+        "script-error",
+    ),
     "arguments": Log(
         ("usage: train.py [-h] [--lr LR]", "train.py: error: unrecognized arguments: --batchsize 8", *toolkit("", 2)),
         "script-error",

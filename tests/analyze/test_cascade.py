@@ -79,6 +79,21 @@ def test_an_error_before_all_epochs_of_a_log_without_steps_was_got_over() -> Non
     assert _first([OWN, epochs[0]]) is not None
 
 
+@pytest.mark.parametrize(
+    ("behind", "text"),
+    [
+        ([], None),
+        (["RuntimeError: the loss is gone"], "RuntimeError: the loss is gone"),
+        # The launcher saw a process end.
+        (["sagemaker-training-toolkit ERROR    Reporting training FAILURE"], "ValueError: no number in answer 5"),
+    ],
+)
+def test_an_error_like_several_that_were_got_over_ended_nothing(behind: list[str], text: str | None) -> None:
+    lines = [line for at, step in enumerate(STEPS) for line in (step, f"ValueError: no number in answer {at}")]
+    found = _first([*lines, *behind])
+    assert (found.text if found else None) == text
+
+
 def test_a_traceback_that_is_cut_off_is_called_that() -> None:
     found = _first(
         [*STEPS, "Traceback (most recent call last):", '  File "/opt/ml/code/train.py", line 4, in <module>']

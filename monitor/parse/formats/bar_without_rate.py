@@ -25,7 +25,8 @@ LINES = (
     ),
     Line(
         "tqdm",
-        rf"(?:\bEpoch <epoch>/\d{{1,9}} : )?\|[^|\n]{{1,400}}\| \d{{1,3}}\.\d\d% \[{_COUNT} {_SINCE}[\d:?]{{1,12}}(?:\.{{3}})?(?: <loss>)?\]",
+        rf"(?:\bEpoch <epoch>/\d{{1,9}} : )?\|[^|\n]{{1,400}}\| \d{{1,3}}\.\d\d% \[{_COUNT} {_SINCE}"
+        r"[\d:?]{1,12}(?:\.{3})?(?: <loss>)?\]",
         meaning="running-mean",
         many=True,
         bar="fastprogress",

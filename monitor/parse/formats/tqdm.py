@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from monitor.parse.family import Line
-from monitor.parse.numbers import clock_s, count, duration_s, number, process_number, whole_number
+from monitor.parse.numbers import clock_s, count, duration_s, number, process_number
 from monitor.parse.rows import NO_STEP, Meaning, Reading
 
 FORMATS = ("tqdm", "hf-trainer")
@@ -37,7 +37,7 @@ _RATE = (
 # The description stands before the percentage: it is what lies between the last bar and this match. With ``unit_scale`` counts
 # have three digits: "7.00/12.0".
 _BAR_HEAD = (
-    r"(?P<percent>\d{1,3})%(?:\|[^|\n]{0,400}\|)?\s{0,20}(?P<step>\d{1,15}(?:\.00?)?)/(?P<total>\d{1,15}(?:\.00?)?)"
+    r"(?P<percent>\d{1,3})%(?:\|[^|\n]{0,400}\|)?\s{0,20}(?P<step>\d{1,15})(?:\.00?)?/(?P<total>\d{1,15})(?:\.00?)?"
     rf"\s{{0,20}}\[{_CLOCK}<[^,\]]{{0,40}}(?:, [\d:]{{1,20}})?,\s{{0,20}}"
 )
 _BAR = re.compile(_BAR_HEAD + _RATE)
@@ -141,7 +141,7 @@ def _bars(pattern: re.Pattern[str], text: str) -> list[Reading]:
         if fast or (bar and _is_other(bar)):
             found.append(NO_STEP)
         else:
-            found.append(_redraw(match, what, bar, whole_number(match["total"]) if pattern is not _NO_TOTAL else None))
+            found.append(_redraw(match, what, bar, count(match["total"]) if pattern is not _NO_TOTAL else None))
     return found
 
 
@@ -154,7 +154,7 @@ def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Rea
     per_second = match["many"] is not None
     if match["each"] is match["many"] is None:
         rate = None
-    steps, clock = whole_number(match["step"]), clock_s(match["hms"])
+    steps, clock = count(match["step"]), clock_s(match["hms"])
     time_s = duration_s(1.0 / rate if per_second else rate) if rate else None
     unit = "it/s" if per_second and rate is not None else ""
     meaning: Meaning = "smoothed"
