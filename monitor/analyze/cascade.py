@@ -76,7 +76,7 @@ def cascade(events: pd.DataFrame, steps: pd.DataFrame) -> Cascade | None:
     (at, stepped), comparable = moments(errors, steps)
     errors = errors.assign(at=at).sort_values(["at", "stream", "line"], kind="stable")
     over = _got_over(errors, steps[["stream", "line", "step"]].assign(at=stepped), comparable)
-    over |= _before_epochs(errors, events)
+    over = over | _before_epochs(errors, events)
     left = errors[~(over | _as_before(errors, over, events))]
     if left.empty:
         return None

@@ -85,7 +85,7 @@ def test_an_error_before_all_epochs_of_a_log_without_steps_was_got_over() -> Non
         ([], None),
         (["RuntimeError: the loss is gone"], "RuntimeError: the loss is gone"),
         # The launcher saw a process end.
-        (["sagemaker-training-toolkit ERROR    Reporting training FAILURE"], "ValueError: no number in answer 5"),
+        (["sagemaker-training-toolkit ERROR    Encountered exit_code 1"], "ValueError: no number in answer 5"),
     ],
 )
 def test_an_error_like_several_that_were_got_over_ended_nothing(behind: list[str], text: str | None) -> None:
