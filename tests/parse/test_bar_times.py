@@ -199,3 +199,14 @@ def test_an_evaluation_is_not_spread_over_the_steps_behind_it(step_s: float) -> 
     found = parse(list(_drawn(1000, moments))).steps
     assert found["step_time_s"].median() == pytest.approx(step_s, rel=0.05)
     assert (found["step_time_s"] > 1.5 * step_s).sum() == 5
+
+
+def test_a_clock_of_tenths_tells_steps_of_less() -> None:
+    # Ultralytics' own bar, in an epoch with a slow first step.
+    clock = [9.5 + 1.2 * (n - 1) for n in range(1, 13)]
+    lines = [
+        f"        3/4      2.7G      5.864      3.84      4.045          4        160: {100 * n // 12}% ━━────── "
+        f"{n}/12 {now / n:.1f}s/it {now:.1f}s<45.0s"
+        for n, now in enumerate(clock, 1)
+    ]
+    assert parse(lines).steps["step_time_s"].median() == pytest.approx(1.2, rel=0.02)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.parse.columns import Floats
+from monitor.parse.columns import Floats, last_digit
 from monitor.parse.steps import clocks
 from monitor.parse.steps.bar_runs import BarRuns, evaluations, only_ends, runs_of
 from monitor.parse.table import At, Ints, Readings
@@ -33,12 +33,13 @@ _IN_AN_INSTANT_S = 2.0
 _FASTEST_S = 1e-3
 # Half the last digit of a rate, which has two behind its point, whichever way it is printed.
 _HALF_DIGIT = 0.005
-# What a bar's clock counts, and how many seconds it tells to a tenth.
-_TICK_S, _MANY_S, _ALIKE = 1.0, 5.0, 1.1
+# So many ticks of a bar's clock tell a time to a tenth.
+_MANY_TICKS, _ALIKE = 5, 1.1
 # What is rounded by more tells less than a clock.
 _ROUNDED = 0.05
-# A resumed training's first count is so many times as far as one redraw goes, and most of what is smoothed over so many.
-_LEAP, _REMEMBERED, _FAR = 10, 10, 2
+# A resumed training's first count is so many times as far as one redraw goes, and most of what is smoothed over so many; its
+# clock tells more where that takes some seconds.
+_LEAP, _REMEMBERED, _FAR, _LONG_S = 10, 10, 2, 5.0
 # So many redraws of a run tell whether its rate is a mean; so many of them must.
 _FEWEST_MEANS, _NEARLY_ALL = 10, 0.95
 
@@ -421,8 +422,8 @@ def are_means(table: Readings, at: At) -> bool:
 
 
 def by_its_clock(table: Readings, at: At, of_run: bool, before: float) -> Floats | None:
-    """Seconds of a step at each redraw of one run of a bar, by the bar's clock of whole seconds; None where its rate tells as
-    much.
+    """Seconds of a step at each redraw of one run of a bar, by the bar's clock, of whole seconds mostly; None where its rate
+    tells as much.
 
     The clock is right where it is ``of_run``, so that the rate is all that passed over the steps of its epoch; where the count
     leapt to where a resumed training goes on, which a smoothed rate remembers for some thirty redraws; and, if many seconds
@@ -430,18 +431,19 @@ def by_its_clock(table: Readings, at: At, of_run: bool, before: float) -> Floats
     a smoothed one spreads a pause over the steps behind it.
     """
     steps, clock, rate_s, rated = table.step[at], table.clock_s[at], table.time_s[at], table.throughput[at]
+    tick_s = last_digit(clock[~np.isnan(clock)])
     if of_run or _leapt(steps, clock, rate_s):
-        return clocks.differenced(steps, clock, _TICK_S, before)
+        return clocks.differenced(steps, clock, tick_s, before)
     moved, passed = np.diff(steps), np.diff(clock)
     known = (moved > 0) & (passed > 0) & ~np.isnan(rate_s[1:])
-    if not known.any() or np.median(passed) < _MANY_S:
+    if not known.any() or np.median(passed) < _MANY_TICKS * tick_s:
         return None
     each_s = float(np.median(passed[known] / moved[known]))
     rounded = (rated > 0).sum() > 1 and np.median(_HALF_DIGIT / rated[rated > 0]) > _ROUNDED
     if not rounded and 1 / _ALIKE <= np.median(rate_s[1:][known]) / each_s <= _ALIKE:
         return None
-    # Two readings are seldom off by more than half a second between them.
-    return clocks.differenced(steps, clock, _TICK_S / 2, before)
+    # Two readings are seldom off by more than half a tick between them.
+    return clocks.differenced(steps, clock, tick_s / 2, before)
 
 
 def _leapt(steps: Floats, clock: Floats, rate_s: Floats) -> bool:
@@ -449,9 +451,9 @@ def _leapt(steps: Floats, clock: Floats, rate_s: Floats) -> bool:
     and these far slower than the rates beside them.
     """
     moved = np.diff(steps)
-    if not len(moved) or not clock[-1] - clock[0] >= _MANY_S or steps[0] < _LEAP * np.median(moved):
+    if not len(moved) or not clock[-1] - clock[0] >= _LONG_S or steps[0] < _LEAP * np.median(moved):
         return False
-    end = max(int(np.argmax(clock - clock[0] >= _MANY_S)), min(_REMEMBERED, len(moved)))
+    end = max(int(np.argmax(clock - clock[0] >= _LONG_S)), min(_REMEMBERED, len(moved)))
     taken_s, done = float(clock[end] - clock[0]), float(steps[end] - steps[0])
     by_rate_s = float((rate_s[1:] * moved)[:end].sum())
     return _FAR * by_rate_s < taken_s and _FAR * float(clock[0]) * done < taken_s * float(steps[0])
