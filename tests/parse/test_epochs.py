@@ -125,6 +125,22 @@ def test_that_a_log_reports_epochs_only_is_told_once(how: str) -> None:
     assert list(events[events["kind"] == "epochs-only"]["text"]) == [str(TIMES)]
 
 
+@pytest.mark.parametrize("name", ["epoch ", ""], ids=["with a name", "without"])
+@pytest.mark.parametrize("told", [" took {took}s", ", time {clock}s", ""], ids=["what it took", "a clock", "nothing"])
+def test_of_every_tenth_epoch_what_one_takes_is_told(name: str, told: str) -> None:
+    lines = [
+        f"2026-03-04 {8 + epoch // 300:02}:{epoch // 5 % 60:02}:{epoch * 12 % 60:02},500 [INFO] {name}{epoch}, "
+        f"train_loss={2 / (epoch + 9):.4f}, test_loss=0.0{epoch}{told.format(took=12, clock=12 * epoch + 3)}"
+        for epoch in range(0, 510, 10)
+    ]
+    parsed = parse(lines)
+    assert parsed.steps.empty
+    events = parsed.events.set_index("kind")["text"]
+    assert events["epochs-only"] == "51"
+    took = events.reindex([marks.EPOCH_TOOK, marks.EPOCH_PACE]).dropna()
+    assert took.tolist() == ["12"]
+
+
 @pytest.mark.parametrize("each", [1, 10])
 def test_many_epochs_are_counted_though_few_of_their_lines_are_kept(each: int) -> None:
     lines = [f"Epoch {epoch} loss {2 / epoch:.6f}" for epoch in range(each, 10_001 * each, each)]

@@ -64,9 +64,9 @@ def _epochs(events: Sequence[EventRow]) -> list[EventRow]:
     if epochs < 2:
         return []
     found = [told[0]._replace(kind=EPOCHS_ONLY, text=str(epochs))]
-    printed = [float(row.text) for row in timed if _same_writer(row, timed[0])]
+    printed = [row for row in timed if _same_writer(row, timed[0])]
     if len(printed) > 1:
-        return [*found, told[0]._replace(kind=EPOCH_TOOK, text=f"{np.median(laps(np.array(printed), 0.0)):g}")]
+        return [*found, told[0]._replace(kind=EPOCH_TOOK, text=f"{np.nanmedian(_each_s(printed, told)):g}")]
     of_one = [row for row in told if _same_writer(row, told[0])]
     # Of several lines of an epoch the first: the others tell of its evaluation mostly.
     of_one = [row for at, row in enumerate(of_one) if not at or row.text != of_one[at - 1].text]
@@ -76,6 +76,19 @@ def _epochs(events: Sequence[EventRow]) -> list[EventRow]:
     on = (grown > 0) & (passed_s > 0)
     took_s = passed_s[on] / grown[on]
     return [*found, told[0]._replace(kind=EPOCH_PACE, text=f"{np.median(took_s):g}")] if len(took_s) else found
+
+
+def _each_s(printed: Sequence[EventRow], told: Sequence[EventRow]) -> Floats:
+    """What an epoch takes by each line that prints a time; of a clock over the epochs since the line before, where these lines
+    tell their numbers.
+    """
+    seconds = np.array([float(row.text) for row in printed])
+    passed = laps(seconds, 0.0)
+    if passed is seconds:
+        return seconds
+    number = {(row.stream, row.line): float(row.text) for row in told if row.text.isdecimal()}
+    grown = np.diff([number.get((row.stream, row.line), np.nan) for row in printed], prepend=np.nan)
+    return passed / np.where(grown > 1, grown, 1.0)
 
 
 def _count(told: Sequence[EventRow]) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -133,7 +133,8 @@ def learn(strangers: Strangers, trains: bool = False) -> Learned | None:
     for members in _families(all_found):
         if members[0].found.shape in taken:
             continue
-        one, first = _judged(_series(members, writers), epochs), _first(members)
+        one = _judged(_series(members, writers), epochs)
+        first = min(members, key=lambda member: int(member.found.line.min()))
         if one is None and len(members) > 1 and first.found.shape not in taken:
             # Where each count has a line for each part of its loss, the first of them is the report.
             one = _judged(_series([first], writers), epochs)
@@ -270,11 +271,6 @@ def _families(all_found: Sequence[Found]) -> list[list[Member]]:
     return [members for _, members in sorted(enough, key=lambda one: (one[0], one[1][0].found.shape))]
 
 
-def _first(members: Sequence[Member]) -> Member:
-    """The one whose lines begin first."""
-    return min(members, key=lambda member: int(member.found.line.min()))
-
-
 def _name(shape: Shape, place: int) -> str:
     """The last word before a number."""
     return "".join(w.words(shape[place])[-1:])
@@ -360,6 +356,9 @@ def _tier(series: _Series, at: At, epochs: int) -> _Candidate | None:
             sure = sure and of_steps and bool((loss != np.floor(loss)).any()) and goes_on(series.time_ms[at])
         if sure:
             return _Candidate(series, 1, course.distinct)
+        told = "losses" in moving and "train" in w.words(series.members[0].found.shape[plan.losses[0]])
+        if told and small and plan.evaluates and course.mostly >= NEARLY_ALWAYS:
+            return _Candidate(_of_all_epochs(series), 1, course.distinct)
         return _Candidate(series, 2, course.distinct) if small and _is_of_epoch(counter, plan, course) else None
     if moving & {"losses", "learning"} or ("quality" in moving and _is_of_training(counter, plan, epochs)):
         return _Candidate(series, 0, course.distinct)
@@ -367,6 +366,12 @@ def _tier(series: _Series, at: At, epochs: int) -> _Candidate | None:
         return None
     sure = course.mostly >= NEARLY_ALWAYS and course.growth <= _MOST_GROWTH_UNNAMED
     return _Candidate(series, 2, course.distinct) if sure else None
+
+
+def _of_all_epochs(series: _Series) -> _Series:
+    """The same with a counter that is said to be of epochs."""
+    members = (member._replace(counter=member.counter._replace(order=w.EPOCH)) for member in series.members)
+    return replace(series, members=tuple(members))
 
 
 def _ends_another_count(member: Member) -> bool:
