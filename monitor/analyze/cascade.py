@@ -64,8 +64,11 @@ class Cascade:
     """The other ranks that these are of, where known."""
 
 
-def cascade(events: pd.DataFrame, steps: pd.DataFrame) -> Cascade | None:
-    """The first error that the training did not get over, with what followed; None where there is none."""
+def cascade(events: pd.DataFrame, steps: pd.DataFrame, failed: bool = False) -> Cascade | None:
+    """The first error that the training did not get over, with what followed; None where there is none.
+
+    One like several that it got over is that one only where nothing else is, of a job that is known to have ``failed``.
+    """
     errors = events[events["kind"].isin(ERRORS)]
     if errors.empty:
         errors = events[events["kind"] == "traceback"]
@@ -77,7 +80,8 @@ def cascade(events: pd.DataFrame, steps: pd.DataFrame) -> Cascade | None:
     errors = errors.assign(at=at).sort_values(["at", "stream", "line"], kind="stable")
     over = _got_over(errors, steps[["stream", "line", "step"]].assign(at=stepped), comparable)
     over = over | _before_epochs(errors, events)
-    left = errors[~(over | _as_before(errors, over, events))]
+    left, unlike = errors[~over], errors[~(over | _as_before(errors, over, events))]
+    left = left if failed and unlike.empty else unlike
     if left.empty:
         return None
     left = left.assign(strength=left["text"].map(strength))

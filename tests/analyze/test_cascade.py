@@ -92,6 +92,11 @@ def test_an_error_like_several_that_were_got_over_ended_nothing(behind: list[str
     lines = [line for at, step in enumerate(STEPS) for line in (step, f"ValueError: no number in answer {at}")]
     found = _first([*lines, *behind])
     assert (found.text if found else None) == text
+    if not behind:
+        parsed = parse(lines)
+        known = cascade(parsed.events, parsed.steps, failed=True)
+        assert known is not None
+        assert known.text == "ValueError: no number in answer 5"
 
 
 def test_a_traceback_that_is_cut_off_is_called_that() -> None:
