@@ -76,6 +76,8 @@ _OF_PROCESS = {"mxnet": 0, "cyclegan": 1}
 # What a trainer prints of its losses, also one name on a line, what it writes into a file, and a notebook's table of it.
 _OF_TRAINERS = frozenset({LOSSES, "json", "block", "table"})
 _MANY_LOSSES = 4
+# So many intervals before its first report a training was resumed, or the begin of its log is gone.
+_LATE = 3
 _NOWHERE = np.empty(0, np.intp)
 _in_streams = attrgetter("stream", "line", "part")
 
@@ -313,7 +315,7 @@ def _spread(table: Readings, losses: At, end: int) -> None:
     every = total // many
     if every and total // every == many and (every == 1 or total // (every - 1) > many):
         table.step[losses] = every * np.arange(1.0, many + 1)
-    untold = losses[np.isnan(table.time_s[losses])]
+    untold = losses[np.isnan(table.time_s[losses])] if not _begins_late(table, losses) else _NOWHERE
     table.time_s[untold], table.meaning[untold] = table.clock_s[end] / total, table.code("running-mean")
 
 
@@ -339,13 +341,23 @@ def _by_images(table: Readings, at: At, images_per_step: int | None) -> None:
 
 
 def _time_by_run(reports: Reports, mean_step_s: float) -> bool:
-    """Where a trainer's losses have no time of their own, that of each step is the mean of its run; whether there are any."""
+    """Where a trainer's losses have no time of their own, that of each step is the mean of its run; whether there are any.
+
+    Of a resumed training the Trainer divides all its steps by the seconds of this run: where the first report comes late nothing
+    is known.
+    """
     table = reports.table
     of = [at for at in reports.kept if len(at) and table.format_of(at) in _OF_TRAINERS]
-    of = [at for at in of if np.isnan(reports.time_s[at]).all()]
+    of = [at for at in of if np.isnan(reports.time_s[at]).all() and not _begins_late(table, at)]
     for at in of:
         reports.time_s[at], reports.kind[at] = mean_step_s, table.code("running-mean")
     return bool(of)
+
+
+def _begins_late(table: Readings, at: At) -> bool:
+    """The first report tells of far more than lies between two of them."""
+    done = table.epoch_share[at] if not np.isnan(table.epoch_share[at]).any() else table.step[at]
+    return len(done) > 2 and bool(done[0] > _LATE * np.median(np.diff(done)) > 0)
 
 
 def _time_by_tokens(reports: Reports, tokens: int | None) -> dict[str, float]:

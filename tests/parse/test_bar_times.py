@@ -54,6 +54,15 @@ def test_losses_without_a_time_have_the_mean_of_their_run(rate: str, seconds: fl
         assert found["step_time_s"].to_numpy() == pytest.approx(seconds, rel=1e-3)
 
 
+def test_the_mean_of_a_run_that_was_resumed_is_not_known() -> None:
+    # The Trainer says 800 steps over the seconds of 150.
+    losses = [f"{{'loss': 0.{900 - at}, 'learning_rate': 5e-05, 'epoch': {at / 100}}}" for at in range(65, 81)]
+    end = "{'train_runtime': 1395.0, 'train_steps_per_second': 0.573, 'train_loss': 0.05, 'epoch': 0.8}"
+    assert parse([*losses, end]).steps["step_time_s"].isna().all()
+    bar = [redraw(0, 800, 0.0, 1.0), redraw(800, 800, 1395.0, 1395 / 800)]
+    assert parse([*bar, *losses]).steps["step_time_s"].isna().all()
+
+
 @pytest.mark.parametrize(
     ("many", "total", "steps"),
     [
