@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 import pandas as pd
@@ -208,6 +208,13 @@ def test_an_evaluation_is_not_spread_over_the_steps_behind_it(step_s: float) -> 
     found = parse(list(_drawn(1000, moments))).steps
     assert found["step_time_s"].median() == pytest.approx(step_s, rel=0.05)
     assert (found["step_time_s"] > 1.5 * step_s).sum() == 5
+
+
+def test_whole_seconds_take_nothing_from_a_rate_that_they_bear_out() -> None:
+    seconds = [6.9 if n % 6 == 0 else 5.4 for n in range(60)]  # by the clock 5 s mostly
+    found = parse(list(_drawn(60, list(enumerate(accumulate(seconds), 1))))).steps
+    assert "cumulative" not in set(found["kind"])
+    assert found["step_time_s"].median() == pytest.approx(5.6, rel=0.03)
 
 
 def test_a_clock_of_tenths_tells_steps_of_less() -> None:

@@ -113,6 +113,8 @@ PIPELINE = "Loading pipeline components...: 100%|##########| 7/7 [00:01<00:00,  
     "lines",
     [
         pytest.param(_draw("Processed prompts: ", 300, 0.5, ", est. speed input: 30.00 toks/s"), id="prompts"),
+        pytest.param(_draw("Batches: ", 1081, 0.5), id="texts that are embedded"),
+        pytest.param(["Training", *_draw("calc outs before quantization: ", 300, 0.5)], id="a quantization"),
         pytest.param([*_draw("Processed prompts: ", 8, 0.5), *_draw("", 40, 4.0)], id="a bar around prompts"),
         pytest.param([PIPELINE, *_draw("", 50, 0.1), *_draw("", 50, 0.1)], id="pictures"),
         pytest.param(_draw("Adding requests: ", 300, 0.01), id="requests"),

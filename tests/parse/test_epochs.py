@@ -75,6 +75,11 @@ TOLD = {
         "Epoch {e}, global step {e}352: 'val/accuracy' reached 0.17{e} (best 0.17{e}), saving model to '/m/{e}.ckpt' as top 1"
     ),
     "JSON": _of('{{"epoch": {e}, "train_loss": {loss}, "lr": 0.001, "time": 33.1}}'),
+    "DETR's": _of(
+        '{{"train_lr": 9.9e-05, "train_class_error": 98.9, "train_loss": {loss}, '
+        + "".join(f'"train_loss_bbox_{part}_unscaled": 3.0{part}54160656407475, ' for part in range(60))
+        + '"test_loss": {val}, "test_coco_eval_bbox": [0.1, 0.2], "epoch": {e}, "n_parameters": 41302368}}'
+    ),
     "commas": ["epoch,train_loss,val_loss,lr", *_of("{e},{loss},{val},0.001")],
     "a frame": ["| Epoch | Train Loss | Time |", *_of("| {e} | {loss} | 12.{e} |")],
     "columns": ["epoch     train_loss  valid_loss  time", *_of("{e}         {loss}    {val}    00:1{e}")],
@@ -117,6 +122,7 @@ def test_an_epoch_is_no_step(how: str) -> None:
             "of restored images",
             "boxes",
             "Lightning's checkpoints",
+            "DETR's",
         ),
     ],
 )

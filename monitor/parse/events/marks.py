@@ -249,6 +249,14 @@ _EPOCHS = EventTable(
             r"(?P<said>\d{1,6})(?: ?(?:/|of) ?\d{1,6})?\W{0,40}$",
             captured,
         ),
+        # DETR's log.txt and its kin: an object for each epoch, "train_loss" beside "test_loss"
+        event(
+            EPOCH_TRAINED,
+            '"epoch": ',
+            r'^\{(?=[^{}]{0,8000}"train_(?:\w{1,20}_)?loss": )(?![^{}]{0,8000}"(?:\w{1,20}_)?(?:step|iter|iteration|batch)s?": )'
+            r'[^{}]{0,8000}"epoch": (?P<said>\d{1,6})[,}]',
+            captured,
+        ),
         # Lightning, of its checkpoints
         event(
             EPOCH_NUMBERED, ", global step ", r"(?i)^\W{0,12}epoch (?P<said>\d{1,6}), global step \d{1,12}: ", captured

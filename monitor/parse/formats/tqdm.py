@@ -93,12 +93,14 @@ _NUMBERS = re.compile(r"[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
 _OTHER = re.compile(
     r"(?i)\b(?:download|(?:pre|re)?load|eval|valid|val\b(?! (?:loss|acc))|dev\b|sanity|test|predict|infer(?:ence|ring)|map|token"
     r"|filter|generat|sav|writ|extract|group|flatten|creat|fetch|upload|prepar|process(?:ed|ing)|preprocess|convert|cast|resolv"
-    r"|comput|calculat|shard|checkpoint|pack|cach|denoising|class +images\b|classes +top\d"
+    r"|comput|calc(?:ulat|\b)|shard|checkpoint|pack|cach|denoising|class +images\b|classes +top\d"
     r"|(?:encod|decod|embedd|index|scor|sampl|collect|merg|splitt|verify|scann|calibrat|quantiz|copy|read|build|unzipp|unpack)ing)"
     r"|^\W*(?:rollouts?|prompts?|requests?|ddim|sampler"
     r"|(?:add|annotat|answer|benchmark|captur|check|compil|count|crawl|delet|export|gather|hash|import|install|label|measur|mov"
     r"|pars|profil|rank|remov|render|retriev|rewrit|scrap|search|summariz|transcrib|translat|truncat|wait|warm)ing)\b"
 )
+# Sentence Transformers' bar over texts that it embeds.
+_ENCODES = "Batches"
 # A bar that shows a figure of each tells of the training: "train_psnr = 27.1 test_psnr = 0.00".
 _OF_TRAINING = re.compile(r"(?i)\btrain(?:ing)?[_ ]\w{1,20} ?[=:] ?N")
 # "rank 3", "[GPU0]", "cuda:1"; not the gigabytes of a GPU.
@@ -138,7 +140,7 @@ def _bars(pattern: re.Pattern[str], text: str) -> list[Reading]:
         bar = _NUMBERS.sub("N", what) if what else ""
         # No optimizer step takes less than ten microseconds; bars over bytes and records do.
         fast = match["many"] is not None and (number(match["rate"]) or 0.0) > _FASTEST_PER_S
-        if fast or (bar and _is_other(bar)):
+        if fast or (bar and _is_other(bar)) or (bar == _ENCODES and _loss(match["rest"]) is None):
             found.append(NO_STEP)
         else:
             found.append(_redraw(match, what, bar, count(match["total"]) if pattern is not _NO_TOTAL else None))

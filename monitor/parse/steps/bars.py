@@ -34,7 +34,7 @@ _FASTEST_S = 1e-3
 # Half the last digit of a rate, which has two behind its point, whichever way it is printed.
 _HALF_DIGIT = 0.005
 # So many ticks of a bar's clock tell a time to a tenth.
-_MANY_TICKS, _ALIKE = 5, 1.1
+_MANY_TICKS, _OFF = 5, 0.1
 # What is rounded by more tells less than a clock.
 _ROUNDED = 0.05
 # A resumed training's first count is so many times as far as one redraw goes, and most of what is smoothed over so many; its
@@ -440,7 +440,9 @@ def by_its_clock(table: Readings, at: At, of_run: bool, before: float) -> Floats
         return None
     each_s = float(np.median(passed[known] / moved[known]))
     rounded = (rated > 0).sum() > 1 and np.median(_HALF_DIGIT / rated[rated > 0]) > _ROUNDED
-    if not rounded and 1 / _ALIKE <= np.median(rate_s[1:][known]) / each_s <= _ALIKE:
+    by_rate_s = float(np.median(rate_s[1:][known]))
+    near_s = max(_OFF * each_s, tick_s / float(np.median(moved[known])))
+    if not rounded and abs(by_rate_s - each_s) <= near_s:
         return None
     # Two readings are seldom off by more than half a tick between them.
     return clocks.differenced(steps, clock, tick_s / 2, before)
