@@ -204,13 +204,29 @@ def _one_stream(errors: pd.DataFrame, steps: pd.DataFrame) -> bool:
 
 def _as_before(errors: pd.DataFrame, over: np.ndarray, events: pd.DataFrame) -> np.ndarray:
     """For each error, whether the training went on after several of its kind, as an answer that a reward function cannot parse
-    is caught each time, and nothing says that a process has ended.
+    is caught each time, and nothing says that a process has ended: no launcher, and no traceback that begins with the program.
     """
     if events["kind"].isin(ENDS).any():
         return np.zeros(len(errors), dtype=bool)
     kinds = errors["text"].str.replace(r"^\[rank\d+\]: ", "", regex=True).str.partition(":")[0]
     often = kinds[over].value_counts()
-    return np.asarray(kinds.isin(often.index[often >= _WENT_ON]), dtype=bool)
+    like = kinds.isin(often.index[often >= _WENT_ON])
+    return np.asarray(like & ~_of_program(errors, events), dtype=bool)
+
+
+def _of_program(errors: pd.DataFrame, events: pd.DataFrame) -> pd.Series:
+    """For each error, whether its traceback begins with the program itself, of which whoever catches an error prints nothing."""
+    heads = events[events["kind"] == "traceback"]
+    begins = events[(events["kind"] == "frame") & events["text"].str.endswith(" in <module>")]
+    out = pd.Series(False, index=errors.index)
+    for stream, mine in errors.groupby("stream", observed=True):
+        newest = (
+            np.append(-np.inf, np.sort(rows.loc[rows["stream"] == stream, "line"].to_numpy("float64")))
+            for rows in (begins, heads)
+        )
+        begun, head = (lines[np.searchsorted(lines, mine["line"], side="right") - 1] for lines in newest)
+        out[mine.index] = begun > head
+    return out
 
 
 def _steps_after(errors: pd.DataFrame, steps: pd.DataFrame, column: str) -> np.ndarray:

@@ -84,6 +84,16 @@ def test_an_error_before_all_epochs_of_a_log_without_steps_was_got_over() -> Non
     [
         ([], None),
         (["RuntimeError: the loss is gone"], "RuntimeError: the loss is gone"),
+        # Nobody caught it.
+        (
+            [
+                "Traceback (most recent call last):",
+                '  File "train.py", line 90, in <module>',
+                "    main()",
+                "ValueError: no answer",
+            ],
+            "ValueError: no answer",
+        ),
         # The launcher saw a process end.
         (["sagemaker-training-toolkit ERROR    Encountered exit_code 1"], "ValueError: no number in answer 5"),
     ],

@@ -44,7 +44,7 @@ def _are_rounded(steps: Floats) -> bool:
 def _spaced(steps: Floats) -> Floats | None:
     """The one evenly spaced series of whole numbers of which these are told."""
     places = np.arange(len(steps))
-    found: list[Floats] = []
+    found: Floats | None = None
     for every in _INTERVALS:
         # Of what is told the first may lie half a unit to either side; it is some intervals from the start.
         begins = steps - every * places
@@ -53,5 +53,7 @@ def _spaced(steps: Floats) -> Floats | None:
         for first in every * np.arange(np.ceil(least / every), np.floor(most / every) + 1):
             full = first + every * places
             if (_told(full) == steps).all():
-                found.append(full)
-    return found[0] if len(found) == 1 else None
+                if found is not None:
+                    return None
+                found = full
+    return found
