@@ -198,12 +198,17 @@ def verdict(
     if not series:
         return ClockVerdict()
     elapsed = np.concatenate([one.elapsed_s for one in series])
-    ratios = _over(elapsed, np.concatenate([one.predicted_s for one in series]))
+    predicted = np.concatenate([one.predicted_s for one in series])
+    ratios = _over(elapsed, predicted)
     sums = _over(elapsed, np.concatenate([one.sums_s for one in series]))
     known = np.isfinite(ratios)
     if off > _COARSE and known.any():
         middle = float(np.median(ratios[known]))
-        if 1 - off <= middle <= 1 / max(1 - off, 1e-9):
+        # Of times that are rounded up and down in turn the middle may be off where that of the ratios is not.
+        done = np.concatenate([one.steps for one in series])
+        by_clock_s, by_print_s = (float(np.median(_over(spent, done)[known])) for spent in (elapsed, predicted))
+        apart = max(abs(middle - 1), abs(by_clock_s / by_print_s - 1))
+        if 1 - off <= middle <= 1 / max(1 - off, 1e-9) and apart > _COARSE:
             return ClockVerdict("clock", 1.0, middle)
     if known.sum() < _FEWEST_WINDOWS:
         return ClockVerdict()
