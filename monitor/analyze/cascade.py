@@ -80,7 +80,8 @@ def cascade(events: pd.DataFrame, steps: pd.DataFrame, failed: bool = False) -> 
     errors = errors.assign(at=at).sort_values(["at", "stream", "line"], kind="stable")
     over = _got_over(errors, steps[["stream", "line", "step"]].assign(at=stepped), comparable)
     over = over | _before_epochs(errors, events)
-    left, unlike = errors[~over], errors[~(over | _as_before(errors, over, events))]
+    left = errors[~over]
+    unlike = left[~_as_before(left, errors[over], events)]
     left = left if failed and unlike.empty else unlike
     if left.empty:
         return None
@@ -202,31 +203,37 @@ def _one_stream(errors: pd.DataFrame, steps: pd.DataFrame) -> bool:
     return len({*errors["stream"].unique(), *steps["stream"].unique()}) == 1
 
 
-def _as_before(errors: pd.DataFrame, over: np.ndarray, events: pd.DataFrame) -> np.ndarray:
+def _as_before(errors: pd.DataFrame, got_over: pd.DataFrame, events: pd.DataFrame) -> np.ndarray:
     """For each error, whether the training went on after several of its kind, as an answer that a reward function cannot parse
     is caught each time, and nothing says that a process has ended: no launcher, and no traceback that begins with the program.
     """
-    if events["kind"].isin(ENDS).any():
+    often = _kinds(got_over).value_counts()
+    like = np.asarray(_kinds(errors).isin(often.index[often >= _WENT_ON]), dtype=bool)
+    if not like.any() or events["kind"].isin(ENDS).any():
         return np.zeros(len(errors), dtype=bool)
-    kinds = errors["text"].str.replace(r"^\[rank\d+\]: ", "", regex=True).str.partition(":")[0]
-    often = kinds[over].value_counts()
-    like = kinds.isin(often.index[often >= _WENT_ON])
-    return np.asarray(like & ~_of_program(errors, events), dtype=bool)
+    return np.asarray(like & ~_of_program(errors, events))
 
 
-def _of_program(errors: pd.DataFrame, events: pd.DataFrame) -> pd.Series:
+def _kinds(errors: pd.DataFrame) -> pd.Series:
+    """What stands before an error's message, its exception mostly."""
+    return errors["text"].str.replace(r"^\[rank\d+\]: ", "", regex=True).str.split(":", n=1).str[0]
+
+
+def _of_program(errors: pd.DataFrame, events: pd.DataFrame) -> np.ndarray:
     """For each error, whether its traceback begins with the program itself, of which whoever catches an error prints nothing."""
     heads = events[events["kind"] == "traceback"]
     begins = events[(events["kind"] == "frame") & events["text"].str.endswith(" in <module>")]
     out = pd.Series(False, index=errors.index)
     for stream, mine in errors.groupby("stream", observed=True):
-        newest = (
-            np.append(-np.inf, np.sort(rows.loc[rows["stream"] == stream, "line"].to_numpy("float64")))
-            for rows in (begins, heads)
-        )
-        begun, head = (lines[np.searchsorted(lines, mine["line"], side="right") - 1] for lines in newest)
+        begun, head = (_newest(rows.loc[rows["stream"] == stream, "line"], mine["line"]) for rows in (begins, heads))
         out[mine.index] = begun > head
-    return out
+    return np.asarray(out, dtype=bool)
+
+
+def _newest(lines: pd.Series, before: pd.Series) -> np.ndarray:
+    """The last of ``lines`` up to each of ``before``; minus infinity where there is none."""
+    ordered = np.append(-np.inf, np.sort(lines.to_numpy("float64")))
+    return np.asarray(ordered[np.searchsorted(ordered, before, side="right") - 1])
 
 
 def _steps_after(errors: pd.DataFrame, steps: pd.DataFrame, column: str) -> np.ndarray:

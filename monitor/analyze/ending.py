@@ -103,7 +103,7 @@ def ending_of(run: Run, nan: NanLoss | None = None) -> Ending | None:
         return None
     if job.started is None and job.status == "Failed" and (never := _no_capacity(run, reason)) is not None:
         return never
-    first = cascade(run.events, run.steps, job.status == "Failed")
+    first = cascade(run.events, run.steps, failed=job.status == "Failed")
     found = _of_error(run, first) if first is not None else None
     if job.is_running:
         over = run.events["kind"].isin(ENDS).any() or (found is not None and found.kind == "timeout")

@@ -399,7 +399,7 @@ def _without_gpus(run: Run) -> Run:
 
 def _failed(job: Job, parsed: Parsed, lines: int) -> Job:
     """The job of a log with the first error that it did not get over; a log that ends in one is a job that failed."""
-    first = cascade(parsed.events, parsed.steps, job.status == "Failed")
+    first = cascade(parsed.events, parsed.steps, failed=job.status == "Failed")
     if first is None or (job.status is None and not ends_in_an_error(parsed.events, lines)):
         return job
     return replace(job, status="Failed", failure_reason=cascade_words(first))

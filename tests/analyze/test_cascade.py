@@ -20,9 +20,9 @@ OWN = "[rank3]: ValueError: 48 rows do not fit 64"
 STEPS = [_step(number) for number in range(1, 9)]
 
 
-def _first(lines: list[str]) -> Cascade | None:
+def _first(lines: list[str], failed: bool = False) -> Cascade | None:
     parsed = parse(lines)
-    return cascade(parsed.events, parsed.steps)
+    return cascade(parsed.events, parsed.steps, failed)
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,7 @@ def test_an_error_like_several_that_were_got_over_ended_nothing(behind: list[str
     found = _first([*lines, *behind])
     assert (found.text if found else None) == text
     if not behind:
-        parsed = parse(lines)
-        known = cascade(parsed.events, parsed.steps, failed=True)
+        known = _first(lines, failed=True)
         assert known is not None
         assert known.text == "ValueError: no number in answer 5"
 

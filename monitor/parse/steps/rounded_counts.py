@@ -43,12 +43,11 @@ def _are_rounded(steps: Floats) -> bool:
 
 def _spaced(steps: Floats) -> Floats | None:
     """The one evenly spaced series of whole numbers of which these are told."""
-    places = np.arange(len(steps))
+    places, half = np.arange(len(steps)), np.where(steps >= _MILLION, _MILLION, _THOUSAND) / 2
     found: Floats | None = None
     for every in _INTERVALS:
         # Of what is told the first may lie half a unit to either side; it is some intervals from the start.
         begins = steps - every * places
-        half = np.where(steps >= _MILLION, _MILLION, _THOUSAND) / 2
         least, most = (begins - half).max(), (begins + half).min()
         for first in every * np.arange(np.ceil(least / every), np.floor(most / every) + 1):
             full = first + every * places

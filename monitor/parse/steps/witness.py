@@ -172,14 +172,20 @@ def rounding(printed: Floats) -> float:
     return 0.5 * last_digit(printed) / float(np.median(printed))
 
 
-def _sampled(series: Sequence[Observed]) -> bool:
-    """True where one step in many is timed, by times that scatter, while the clock, which saw all of them, goes on steadily."""
+def _of_a_step(series: Sequence[Observed]) -> tuple[Floats, Floats]:
+    """(by the clock, by what is printed) the seconds of one step in each window of which both tell it."""
     done = np.concatenate([one.steps for one in series])
     of_clock = _over(np.concatenate([one.elapsed_s for one in series]), done)
     of_print = _over(np.concatenate([one.predicted_s for one in series]), done)
     known = np.isfinite(of_clock) & np.isfinite(of_print)
-    low, high = np.quantile(of_clock[known], [0.25, 0.75]).tolist()
-    lowest, highest = np.quantile(of_print[known], [0.25, 0.75]).tolist()
+    return of_clock[known], of_print[known]
+
+
+def _sampled(series: Sequence[Observed]) -> bool:
+    """True where one step in many is timed, by times that scatter, while the clock, which saw all of them, goes on steadily."""
+    of_clock, of_print = _of_a_step(series)
+    low, high = np.quantile(of_clock, [0.25, 0.75]).tolist()
+    lowest, highest = np.quantile(of_print, [0.25, 0.75]).tolist()
     return bool(highest > _SCATTERED * lowest and high <= _STEADY * low)
 
 
@@ -198,15 +204,13 @@ def verdict(
     if not series:
         return ClockVerdict()
     elapsed = np.concatenate([one.elapsed_s for one in series])
-    predicted = np.concatenate([one.predicted_s for one in series])
-    ratios = _over(elapsed, predicted)
+    ratios = _over(elapsed, np.concatenate([one.predicted_s for one in series]))
     sums = _over(elapsed, np.concatenate([one.sums_s for one in series]))
     known = np.isfinite(ratios)
     if off > _COARSE and known.any():
         middle = float(np.median(ratios[known]))
         # Of times that are rounded up and down in turn the middle may be off where that of the ratios is not.
-        done = np.concatenate([one.steps for one in series])
-        by_clock_s, by_print_s = (float(np.median(_over(spent, done)[known])) for spent in (elapsed, predicted))
+        by_clock_s, by_print_s = (float(np.median(each_s)) for each_s in _of_a_step(series))
         apart = max(abs(middle - 1), abs(by_clock_s / by_print_s - 1))
         if 1 - off <= middle <= 1 / max(1 - off, 1e-9) and apart > _COARSE:
             return ClockVerdict("clock", 1.0, middle)
