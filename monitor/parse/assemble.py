@@ -39,6 +39,7 @@ from monitor.parse.steps.bars import (
     written_at,
 )
 from monitor.parse.steps.epoch_times import epochs_of_bars, epochs_only, time_by_epochs
+from monitor.parse.steps.moving_average import own_times
 from monitor.parse.steps.one_training import LOSSES, Evaluations, WriterRows, evaluations, one_training
 from monitor.parse.steps.rounded_counts import in_full
 from monitor.parse.steps.sample_counts import batches_of_bar, batches_of_keras
@@ -272,12 +273,13 @@ def _report(reports: Reports, writer: WriterRows, identity: Identity, merged: Se
         of_run, meanings = is_of_run(table.clock_s[at], runs), table.meaning[at]
         table.time_ms[at] = written_at(table, at, runs)
         smoothed, mean = table.code("smoothed"), table.code("running-mean")
-        for here in runs:
+        out_of_average = {} if of_run else own_times(table, at, runs)
+        for place, here in enumerate(runs):
             own, times, kinds = at[here], table.time_s[at[here]], meanings[here]
             before = clocks.steps_before_first(table.step[own]) if here is runs[0] else np.nan
-            if (by_clock := by_its_clock(table, own, of_run, before)) is not None:
-                kinds = np.full_like(kinds, table.code("cumulative"))
-                times = by_clock
+            taken = out_of_average[place] if place in out_of_average else by_its_clock(table, own, of_run, before)
+            if taken is not None:
+                times, kinds = taken, np.full_like(kinds, table.code("cumulative"))
             elif are_means(table, own):
                 kinds = np.where(kinds == smoothed, mean, kinds)
             reports.keep(own, times, kinds, int(parts[here[0]]))

@@ -40,6 +40,7 @@ def with_reading(found: Report, reading: StepReading) -> Report:
         (replace(PRINTED, kind="running-mean"), "means since the start"),
         (replace(PRINTED, kind="running-mean", cause="shared"), "an epoch's time over its steps"),
         (ELAPSED, "differences of an elapsed time"),
+        (replace(ELAPSED, format="tqdm"), "between a progress bar's redraws"),
         (StepReading("key-value", 3, "step"), ""),
     ],
 )  # fmt: skip

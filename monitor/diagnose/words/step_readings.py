@@ -15,6 +15,7 @@ HOW = {
     "smoothed": "a progress bar's rate, a moving average",
     "running-mean": "printed means since the start",
     "cumulative": "differences of an elapsed time that the lines print",
+    "redraws": "what passed between the redraws of a progress bar, by its rate and its clock",
     "aggregated": "medians over a minute or more",
     "line-clock": "the time between lines, by their own clock",
     "shared": "what an epoch or the whole training took, by another line, over its steps",
@@ -24,6 +25,7 @@ _BRIEF = {
     "smoothed": "a progress bar's rate",
     "running-mean": "means since the start",
     "cumulative": "differences of an elapsed time",
+    "redraws": "between a progress bar's redraws",
     "aggregated": "medians over a minute or more",
     "shared": "an epoch's time over its steps",
 }
@@ -32,6 +34,7 @@ _SHORT = {
     "smoothed": "bar's rate",
     "running-mean": "running mean",
     "cumulative": "elapsed time",
+    "redraws": "bar's redraws",
     "aggregated": "medians",
     "shared": "epoch's time",
 }
@@ -50,6 +53,7 @@ _LEARNED = "learned"
 # That of the Hugging Face Trainer's losses, which bear no time.
 _LOSSES, _OF_RUN = "hf-trainer", "the mean of the whole run, as the trainer prints it at its end"
 _PIECES = "block"
+_BAR = "tqdm"
 _LONGEST = 160
 
 
@@ -116,7 +120,7 @@ def came_by(readings: Sequence[StepReading]) -> str:
 def counts_pauses(readings: Sequence[StepReading]) -> bool:
     """Whether a time has all in it that passes between two reports, also what a program leaves out of a printed time."""
     main = _main(readings)
-    return main is not None and _how(main) in {"line-clock", "cumulative", "shared"}
+    return main is not None and _how(main) in {"line-clock", "cumulative", "redraws", "shared"}
 
 
 def otherwise(name: str, first: Sequence[StepReading], other: Sequence[StepReading], by_clock: bool) -> str:
@@ -175,8 +179,9 @@ def _main(readings: Sequence[StepReading]) -> StepReading | None:
 
 
 def _how(reading: StepReading) -> str:
-    """The kind of its times, or that they are shared: both as ``HOW`` has them."""
-    return "shared" if reading.cause == "shared" else reading.kind
+    """The kind of its times, or that they are shared or a bar's: each as ``HOW`` has them."""
+    of_bar = reading.kind == "cumulative" and reading.format == _BAR
+    return "shared" if reading.cause == "shared" else "redraws" if of_bar else reading.kind
 
 
 def _is_of_run(reading: StepReading) -> bool:
@@ -281,6 +286,8 @@ def _came(line: ReadLine, reading: StepReading) -> str:
         return _OF_RUN
     if reading.cause == "shared":
         return HOW["shared"]
+    if line.kind == "cumulative" and reading.format == _BAR:
+        return f"from the rate and the clock of this redraw and the one before it{between}"
     if line.kind == "cumulative" and not line.steps_since:
         return "from the elapsed time that this line prints, over its steps"
     return {
