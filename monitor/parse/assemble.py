@@ -262,7 +262,7 @@ def _report(reports: Reports, writer: WriterRows, identity: Identity, merged: Se
         own = in_time(table, numbered(table, by_epoch(table, whole_steps(table, own))))
         reports.add(segments(table, own))
     losses = writer.losses
-    if _shows_its_end_alone(table, writer):
+    if _shows_ends_alone(table, writer):
         _spread(table, losses, writer.bar.at[-1])
     elif len(writer.bar.at):
         batches_of_bar(table, writer.bar.at)
@@ -302,23 +302,34 @@ def _last_of_steps(table: Readings, at: At, micro_batches: int) -> At:
     return at[is_last]
 
 
-def _shows_its_end_alone(table: Readings, writer: WriterRows) -> bool:
-    """Of a bar that was written over again and again its end alone is left, and many losses are told beside it."""
-    drawn = np.unique(table.step[writer.bar.at])
-    ended = drawn[drawn > 0].tolist() == [writer.bar.total]
-    return ended and len(writer.losses) >= _MANY_LOSSES and bool(np.isnan(table.step[writer.losses]).all())
+def _shows_ends_alone(table: Readings, writer: WriterRows) -> bool:
+    """Of a bar that was written over again and again its end is left, or those of its epochs, and many losses are told beside
+    it.
+    """
+    at, losses = writer.bar.at, writer.losses
+    drawn = np.unique(table.step[at])
+    drawn = drawn[drawn > 0]
+    if len(losses) < max(1, len(drawn)) * _MANY_LOSSES or not np.isnan(table.step[losses]).all():
+        return False
+    return drawn.tolist() == [writer.bar.total] or (len(drawn) > 1 and _every(table, losses, at[-1]) > 0)
+
+
+def _every(table: Readings, losses: At, end: int) -> int:
+    """How many steps there are to each loss, where one number alone makes as many up to the bar's end as there are; else 0."""
+    done, over = int(table.step[end]), table.step[end] == table.total[end]
+    many = len(losses) if over else int((table.line[losses] <= table.line[end]).sum())
+    every = done // many if many else 0
+    return every if every and done // every == many and (every == 1 or done // (every - 1) > many) else 0
 
 
 def _spread(table: Readings, losses: At, end: int) -> None:
-    """Losses without a step or time have the mean of the bar that ended, and where one number of steps alone makes as many
-    reports of all of them as there are, each comes so many steps behind the one before.
+    """Losses without a step or time have the mean of the bar that ended, and where it is known to how many steps one is told,
+    each comes so many behind the one before.
     """
-    total, many = int(table.total[end]), len(losses)
-    every = total // many
-    if every and total // every == many and (every == 1 or total // (every - 1) > many):
-        table.step[losses] = every * np.arange(1.0, many + 1)
+    if every := _every(table, losses, end):
+        table.step[losses] = every * np.arange(1.0, len(losses) + 1)
     untold = losses[np.isnan(table.time_s[losses])] if not _begins_late(table, losses) else _NOWHERE
-    table.time_s[untold], table.meaning[untold] = table.clock_s[end] / total, table.code("running-mean")
+    table.time_s[untold], table.meaning[untold] = table.clock_s[end] / table.step[end], table.code("running-mean")
 
 
 def _time_by_size(table: Readings, at: At, samples_per_step: int | Floats) -> None:

@@ -79,6 +79,22 @@ def test_losses_beside_a_bar_of_which_the_end_alone_is_left(many: int, total: in
     assert set(found["kind"]) == {"running-mean"}
 
 
+@pytest.mark.parametrize("epochs", [2, 3])
+def test_losses_beside_a_bar_of_which_the_ends_of_epochs_are_left(epochs: int) -> None:
+    # Of a training of three epochs, at its end or while it goes on.
+    lines = ["  0%|          | 0/798 [00:00<?, ?it/s]"]
+    for end in range(266, 266 * epochs + 1, 266):
+        lines += [
+            f"{{'loss': 0.{900 - at}, 'learning_rate': 5e-05, 'epoch': {at / 266:.2f}}}"
+            for at in range(10, end + 1, 10)
+            if at > end - 266
+        ]
+        lines += [f" {end // 8}%|###   | {end}/798 [{end // 266 * 4:02}:00<09:37,  1.84it/s]"]
+    found = parse(lines).steps
+    assert found["step"].tolist() == list(range(10, 266 * epochs + 1, 10))
+    assert found["step_time_s"].to_numpy() == pytest.approx(240 / 266)
+
+
 def test_losses_in_a_file_have_the_mean_of_their_run() -> None:
     losses = [
         f'{{"loss": 0.{900 - at}, "learning_rate": 5e-05, "epoch": {at / 10}, "step": {at}}}' for at in range(1, 31)

@@ -270,3 +270,24 @@ def test_a_format_that_reads_the_parts_of_its_reports_is_not_told_again_by_their
     found = parse(lines).steps
     assert list(found["step"]) == list(range(5, 105, 5))
     assert set(found["format"]) == {"composer"}
+
+
+@pytest.mark.parametrize("name", ["num_updates", "num of updates", "number of updates"])
+def test_updates_are_counted_whatever_they_are_called(name: str) -> None:
+    lines = [
+        line
+        for at in range(1, 21)
+        for line in (RULE, f"time elapsed: 0:{at:02}:03", f"{name}: {1000 * at}", f"action loss: {2 / at:.5f}")
+    ]
+    found = parse(lines).steps
+    assert list(found["step"]) == list(range(1000, 20_001, 1000))
+    assert found["step_time_s"].median() == pytest.approx(0.06)
+
+
+def test_a_greek_letter_is_a_name() -> None:
+    lines = [
+        f"Episode {at}/50 | Deliveries: {at} | Collisions: 0 | Loss: {2 / at:.4f} | ε: 0.05" for at in range(1, 51)
+    ]
+    found = parse(lines).steps
+    assert list(found["step"]) == list(range(1, 51))
+    assert found["loss"].iloc[0] == 2.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -169,6 +170,20 @@ def test_epochs_of_all_trainings_of_a_log_are_counted(epochs: list[int], count: 
     assert list(events[events["kind"] == "epochs-only"]["text"]) == [str(count)]
 
 
+def test_what_an_epoch_takes_is_not_told_where_several_trainings_run_at_once() -> None:
+    begun = datetime(2025, 4, 16, tzinfo=UTC)
+    lines = sorted(
+        f"{begun + timedelta(seconds=600 * epoch * (1 + run / 7) + run):%Y-%m-%d %H:%M:%S,000} - INFO - Run: fold_{run} "
+        f"| Epoch: {epoch} | Train Loss: {1 / (epoch + run):.4f} | Val Loss: 0.5000"
+        for run in range(1, 8)
+        for epoch in range(1, 31)
+    )
+    events = parse(lines).events
+    assert "epochs-only" in set(events["kind"])
+    assert marks.EPOCH_PACE not in set(events["kind"])
+    assert marks.EPOCH_PACE in set(parse([line for line in lines if "fold_3" in line]).events["kind"])
+
+
 @pytest.mark.parametrize(
     "how",
     [
@@ -296,6 +311,8 @@ def test_long_lines_take_no_time(text: str) -> None:
         ("Epoch 25 average loss: 0.4150  (76.7s)", "76.7"),
         ("[Frozen] Epoch 1/500 -- train: 0.5309  val: 0.6230  ppl: 1.86  (70s)", "70"),
         ("Epoch 1/100 [38.7s] | LR: 3.8e-06 | Train Loss: 2.7200 | Val Loss: 1.2311", "38.7"),
+        ("Epoch 07 | Train Loss: 0.0141 | Val Loss: 0.0529 | Val PER: 0.0158 | Time: 40.1s", "40.1"),
+        ("Epoch 07 | Train Loss: 0.0141 | Val Loss: 0.0529 | Val time: 40.1s", None),
         ("Epoch 1/100 [12:38:07] | LR: 3.8e-06 | Train Loss: 2.7200", None),
         ("Epoch 1/100 [38/40] | LR: 3.8e-06 | Train Loss: 2.7200", None),
         ("| end of epoch   1 | time: 55.9s | valid loss  5.2", "55.9"),

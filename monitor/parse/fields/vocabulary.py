@@ -95,7 +95,9 @@ GLOBAL_STEP, STEP, ITERATION, BATCH, EPISODE, STEPS = 0, 1, 2, 3, 4, 5
 STEP_NAMES = {
     **dict.fromkeys(("global step", "global steps", "global iteration", "global iter"), GLOBAL_STEP),
     **dict.fromkeys(("optimizer step", "optimizer steps", "optim step", "opt step", "opt steps"), GLOBAL_STEP),
-    **dict.fromkeys(("num updates", "n updates", "total train updates"), GLOBAL_STEP),
+    **dict.fromkeys(
+        ("num updates", "n updates", "num of updates", "number of updates", "total train updates"), GLOBAL_STEP
+    ),
     "global step per max steps": GLOBAL_STEP,  # "global_step/max_steps": "10/1000"
     "step": STEP,
     **dict.fromkeys(("iteration", "iter", "it", "update", "g step"), ITERATION),

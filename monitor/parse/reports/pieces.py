@@ -90,7 +90,8 @@ _VALUE = (
     r"(?:(?:st|nd|rd|th) (?:step|iter|iteration|batch|update)(?!\w))?"
     r"(?:\s?(?:/|of)\s?(?P<total>\d[\d,]{0,15}))?(?:\s?(?P<unit>[A-Za-zµμ%][A-Za-zµμ%/ ]{0,24}))?)"
 )
-_NAME = r"(?P<name>[A-Za-z_#][^:=|\t│┃\[\]]{0,60}?)"
+# Greek letters are names, too: "| ε: 0.05".
+_NAME = r"(?P<name>[A-Za-zΑ-Ωα-ω_#][^:=|\t│┃\[\]]{0,60}?)"
 _PAIR = re.compile(rf"{_NAME}[\"']?(?:[:=]|\s->|\s-(?=\s)|(?<=ETA)(?=\s))\s?[\"']?{_VALUE}[\"']?")
 # Two cells of a frame, or aligned by blanks.
 _CELLS = re.compile(rf"{_NAME}:?(?:\s*[|│┃]\s*|\s{{2,40}}|\t)[\"']?{_VALUE}")

@@ -22,6 +22,8 @@ _FEWEST_OF_EPOCH = 5
 _TICKS = 20
 # A clock that begins again shows so many laps each time, the first of them at most so many times as long as the others.
 _FEWEST_LAPS, _LONG_LAP = 3, 3.0
+# So many of the lines begin again where trainings run side by side.
+_SOME = 0.2
 
 
 def time_by_epochs(reports: Reports, events: Sequence[EventRow]) -> dict[str, float]:
@@ -71,11 +73,19 @@ def _epochs(events: Sequence[EventRow]) -> list[EventRow]:
     # Of several lines of an epoch the first: the others tell of its evaluation mostly.
     of_one = [row for at, row in enumerate(of_one) if not at or row.text != of_one[at - 1].text]
     number = np.array([float(row.text) for row in of_one])
+    if _are_at_once(number):
+        return [found[0]._replace(text=str(max(epochs, len(of_one))))]
     time_ms = np.array([np.nan if row.time_ms is None else row.time_ms for row in of_one])
     grown, passed_s = np.diff(number), np.diff(time_ms) / 1e3
     on = (grown > 0) & (passed_s > 0)
     took_s = passed_s[on] / grown[on]
     return [*found, told[0]._replace(kind=EPOCH_PACE, text=f"{np.median(took_s):g}")] if len(took_s) else found
+
+
+def _are_at_once(number: Floats) -> bool:
+    """The numbers of one writer go back again and again, and not to where they began: of several trainings at once."""
+    back = np.flatnonzero(np.diff(number) < 0) + 1
+    return len(back) > _SOME * len(number) and float(np.median(number[back])) > number.min() + 1
 
 
 def _each_s(printed: Sequence[EventRow], told: Sequence[EventRow]) -> Floats:
