@@ -81,6 +81,23 @@ TOLD = {
         + "".join(f'"train_loss_bbox_{part}_unscaled": 3.0{part}54160656407475, ' for part in range(60))
         + '"test_loss": {val}, "test_coco_eval_bbox": [0.1, 0.2], "epoch": {e}, "n_parameters": 41302368}}'
     ),
+    "TabNet's": [
+        f"epoch {epoch:<2} | loss: {0.9 / (epoch + 1):.5f} | val_0_auc: 0.9{epoch:02} |  0:{35 * epoch // 60:02}:{35 * epoch % 60:02}s"
+        for epoch in range(TIMES)
+    ],
+    "Ray Train's": _of(
+        "(RayTrainWorker pid=4410) Reporting training result {e}: TrainingReport(checkpoint=None, "
+        "metrics={{'loss': {loss}, 'epoch': {e}}}, validation=False) from rank 1",
+        "(RayTrainWorker pid=4410) {{'loss': {loss}, 'epoch': {e}}}",
+    ),
+    "a bar that is renamed each epoch": [
+        "Training:   0%|          | 0/14 [00:00<?, ?it/s]",
+        *(
+            f"Epoch {epoch}/14:   {7 * done}%|##   | {done}/14 [00:{2 * done:02}<00:22,  2.00s/it, v_num=1, train_loss=3{done}]"
+            for epoch in range(1, 15)
+            for done in (epoch - 1, epoch, epoch)
+        ),
+    ],
     "commas": ["epoch,train_loss,val_loss,lr", *_of("{e},{loss},{val},0.001")],
     "a frame": ["| Epoch | Train Loss | Time |", *_of("| {e} | {loss} | 12.{e} |")],
     "columns": ["epoch     train_loss  valid_loss  time", *_of("{e}         {loss}    {val}    00:1{e}")],
@@ -124,6 +141,9 @@ def test_an_epoch_is_no_step(how: str) -> None:
             "boxes",
             "Lightning's checkpoints",
             "DETR's",
+            "Ray Train's",
+            "TabNet's",
+            "a bar that is renamed each epoch",
         ),
     ],
 )
@@ -210,6 +230,7 @@ def test_what_an_epoch_takes_is_told_by_the_times_of_its_lines(how: str) -> None
         ("end of epoch", "12.3"),
         ("Swin's", "18"),
         ("a frame", "12.25"),
+        ("TabNet's", "35"),
         ("columns with a clock", "15"),
         ("columns with a unit apart", "0.55"),
         ("a bar with its validation", "60.1"),

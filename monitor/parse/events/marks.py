@@ -257,6 +257,14 @@ _EPOCHS = EventTable(
             r'[^{}]{0,8000}"epoch": (?P<said>\d{1,6})[,}]',
             captured,
         ),
+        # Ray Train's report, and what else prints a dict an epoch
+        event(
+            EPOCH_TOLD,
+            "'epoch': ",
+            r"\{(?=[^{}]{0,4000}'(?:train_)?loss': )(?![^{}]{0,4000}'(?:\w{1,20}_)?(?:step|iter|iteration|batch)s?': )"
+            r"[^{}]{0,4000}'epoch': (?P<said>\d{1,6})[,}]",
+            captured,
+        ),
         # Lightning, of its checkpoints
         event(
             EPOCH_NUMBERED, ", global step ", r"(?i)^\W{0,12}epoch (?P<said>\d{1,6}), global step \d{1,12}: ", captured
@@ -350,7 +358,8 @@ _TIMES = EventTable(
             EPOCH_TIME,
             "Epoch |epoch | Ep ",
             rf"(?i)^{_HEAD}ep(?:och)?\W{{1,4}}\d{{1,6}}(?![\d.])(?!.*\b(?:steps?|iter|batch)\b)(?!.*\d/\d)"
-            r".*\| {1,3}(?P<said>\d{1,7}(?:\.\d{1,3})? ?(?:s|secs?|seconds))\s*$",
+            # TabNet's clock: "|  0:00:09s"
+            r".*\| {1,3}(?P<said>\d{1,7}(?:\.\d{1,3})? ?(?:s|secs?|seconds)|\d{1,3}:\d\d:\d\d(?=s))s?\s*$",
             _took,
         ),
         # "| end of epoch   1 | time: 55.9s | ", "End of epoch 1 / 200 	 Time Taken: 61 sec"

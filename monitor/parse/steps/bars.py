@@ -235,7 +235,10 @@ def _chosen(
     left = [
         place
         for place, ((name, _), bar) in enumerate(zip(keys, bars, strict=True))
-        if trains[place] and not _over_epochs(table, str(table.texts[name]), bar, marks)
+        # A bar that stands at 0 may have been given another description since.
+        if trains[place]
+        and (table.step[bar.at] > 0).any()
+        and not _over_epochs(table, str(table.texts[name]), bar, marks)
     ]
     if len(left) <= 1:
         return left[0] if left else None

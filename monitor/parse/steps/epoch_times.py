@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.model import LEFT_OUT
-from monitor.parse.columns import Floats
+from monitor.parse.columns import Floats, last_digit
 from monitor.parse.events.marks import ELAPSED, EPOCH_LINES, EPOCH_PACE, EPOCH_TIME, EPOCH_TOLD, EPOCH_TOOK, EPOCHS_ONLY
 from monitor.parse.rows import EventRow
 from monitor.parse.steps.timing import Reports
@@ -93,7 +93,7 @@ def _each_s(printed: Sequence[EventRow], told: Sequence[EventRow]) -> Floats:
     tell their numbers.
     """
     seconds = np.array([float(row.text) for row in printed])
-    passed = laps(seconds, 0.0)
+    passed = laps(seconds, last_digit(seconds))
     if passed is seconds:
         return seconds
     number = {(row.stream, row.line): float(row.text) for row in told if row.text.isdecimal()}
