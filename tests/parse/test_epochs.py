@@ -82,8 +82,8 @@ TOLD = {
         + '"test_loss": {val}, "test_coco_eval_bbox": [0.1, 0.2], "epoch": {e}, "n_parameters": 41302368}}'
     ),
     "TabNet's": [
-        f"epoch {epoch:<2} | loss: {0.9 / (epoch + 1):.5f} | val_0_auc: 0.9{epoch:02} |  0:{35 * epoch // 60:02}:{35 * epoch % 60:02}s"
-        for epoch in range(TIMES)
+        f"epoch {at:<2} | loss: {0.9 / (at + 1):.5f} | val_0_auc: 0.9{at:02} |  0:{35 * at // 60:02}:{35 * at % 60:02}s"
+        for at in range(TIMES)
     ],
     "Ray Train's": _of(
         "(RayTrainWorker pid=4410) Reporting training result {e}: TrainingReport(checkpoint=None, "

@@ -65,6 +65,12 @@ def one(line: str) -> Reading:
         ('{"step": [1, 7], "data": {"train_loss": 2.5, "it_per_sec": 4.0}}', 7, 0.25, 2.5),
         ("step 7: loss=nan, 0.25 s/it", 7, 0.25, float("nan")),
         ("Epoch 1 Batch 7 Loss 2.5 Accuracy 0.1", 7, None, 2.5),
+        (
+            "epoch=1 step=7 {'train_loss': 2.5, 'val_loss': 2.75}",
+            7,
+            None,
+            2.5,
+        ),  # the newest of each, as a callback prints them
         ("(5/8) Epoch 0, batch 7, batch avg ctc loss 5.2, batch avg loss 2.5", 7, None, 2.5),
         ("[2026-03-04 08:12:20,123][root][INFO] - train, epoch: 0/50, step_in_epoch: 7, loss: 2.5", 7, None, 2.5),
     ],
@@ -84,6 +90,7 @@ def test_a_dialect_is_read(line: str, step: int, time_s: float | None, loss: flo
         "INFO train: eval: step=80 val_loss=0.5 eval_time=0.31s",
         "Test: [ 10/40]\tTime  0.610 ( 0.800)\tLoss 6.9 (7.0)",
         "step 250: train loss 2.31, val loss 2.40",
+        "epoch=1 step=7 {'loss': 2.5, 'val_loss': 2.75}",
         "Eval 10/100 | step 5 | loss 2.1 | 0.5 s/step",
         "step 12: saving checkpoint took 3.2s",
         "Early stopping at step 300, best loss 0.12",

@@ -119,8 +119,11 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
     ):
         return None
     surely_timed = bool(times) and times[0].key.order <= v.SPAN
-    # A trainer may print its newest validation loss with each step; then it prints the step's own loss and time, too.
-    if "evaluation" in kinds and not (losses and times and times[0].key.order <= v.ELAPSED):
+    # A trainer may print its newest validation loss with each step; then it prints the step's own loss, and its time or epoch.
+    of_step = losses and (
+        (times and times[0].key.order <= v.ELAPSED) or ("epoch" in kinds and "train" in losses[0].name)
+    )
+    if "evaluation" in kinds and not of_step:
         return None
     timeless = bool(losses) or told or _is_speed(steps, throughputs, "learning" in kinds)
     if not losses:
