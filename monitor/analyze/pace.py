@@ -306,6 +306,9 @@ class SlowSteps:
     total_s: float
     """What all reports took that were looked at."""
     steps_a_report: float
+    """Steps that each of them is a mean over."""
+    apart: float
+    """Steps from one of them to the next; of the others nothing is known where this is more than they are means over."""
     period: int | None
     """They come every so many steps; None where they come irregularly."""
     start: datetime | None
@@ -378,15 +381,21 @@ def _slow(rows: pd.DataFrame, by: str) -> SlowSteps | None:
     moments = kept.loc[slow, "at"].dropna()
     numbers = kept["step"].to_numpy("int64")
     worst = int(np.argmax(np.where(slow, values, 0)))
+    period = _period(numbers[slow], kept["segment"].to_numpy("int64")[slow], width)
+    own = by == "printed" and bool((kept["kind"] == "step").all())
+    beyond_s = float((values[slow] - median).sum())
+    # What comes at a period of reports is not between them; of what comes by chance there is as much.
+    lost_s = beyond_s if own and period is not None else beyond_s * width
     return SlowSteps(
         int(slow.sum()),
         len(values),
         median,
         float(np.median(values[slow])),
-        float((values[slow] - median).sum() * width),
-        float(values.sum() * width),
+        lost_s,
+        float(values.sum() - beyond_s) * width + lost_s,
+        1.0 if own else width,
         width,
-        _period(numbers[slow], kept["segment"].to_numpy("int64")[slow], width),
+        period,
         moments.iloc[0].to_pydatetime() if len(moments) else None,
         moments.iloc[-1].to_pydatetime() if len(moments) else None,
         by,

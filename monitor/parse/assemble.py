@@ -263,7 +263,7 @@ def _report(reports: Reports, writer: WriterRows, identity: Identity, merged: Se
         reports.add(segments(table, own))
     losses = writer.losses
     if _shows_ends_alone(table, writer):
-        _spread(table, losses, writer.bar.at[-1])
+        _spread(table, losses, _last_moved(table, writer.bar.at))
     elif len(writer.bar.at):
         batches_of_bar(table, writer.bar.at)
         bars = renumbered(table, writer.bar.at)
@@ -311,7 +311,14 @@ def _shows_ends_alone(table: Readings, writer: WriterRows) -> bool:
     drawn = drawn[drawn > 0]
     if len(losses) < max(1, len(drawn)) * _MANY_LOSSES or not np.isnan(table.step[losses]).all():
         return False
-    return drawn.tolist() == [writer.bar.total] or (len(drawn) > 1 and _every(table, losses, at[-1]) > 0)
+    return drawn.tolist() == [writer.bar.total] or (
+        len(drawn) > 1 and _every(table, losses, _last_moved(table, at)) > 0
+    )
+
+
+def _last_moved(table: Readings, at: At) -> int:
+    """The last redraw of a bar that moved; one that began again may stand at 0."""
+    return int(at[table.step[at] > 0][-1])
 
 
 def _every(table: Readings, losses: At, end: int) -> int:

@@ -117,6 +117,25 @@ def test_a_period_is_told() -> None:
     assert found.period is None
 
 
+@pytest.mark.parametrize(
+    ("kind", "slow", "lost_s", "a_report"),
+    [
+        pytest.param("step", np.arange(24, 500, 25), 20 * 40.0, 1.0, id="each 250th, of one step each"),
+        pytest.param("step", np.random.default_rng(2).choice(500, 30, replace=False), 300 * 40.0, 1.0, id="by chance"),
+        pytest.param("interval", np.arange(24, 500, 25), 200 * 40.0, 10.0, id="each 250th, of means"),
+    ],
+)
+def test_what_slow_steps_cost_where_one_in_ten_prints_its_time(
+    kind: str, slow: np.ndarray, lost_s: float, a_report: float
+) -> None:
+    took = np.full(500, 1.0)
+    took[slow] += 40.0
+    found = slow_steps(journal(_rows("algo-1", took, kind=kind, step=10 * np.arange(1, 501)), events_frame()))
+    assert found is not None
+    assert (found.lost_s, found.total_s) == pytest.approx((lost_s, 5000 + lost_s), rel=0.02)
+    assert (found.steps_a_report, found.apart) == (a_report, 10.0)
+
+
 def test_only_throughput_is_enough_to_see_a_slowdown() -> None:
     rate = np.repeat([4000.0, 3000.0], 200) * np.exp(np.random.default_rng(3).normal(0, 0.01, 400))
     rows = _rows("algo-1", np.full(400, np.nan), throughput=rate, throughput_unit="samples/s")

@@ -242,3 +242,11 @@ def test_a_clock_of_tenths_tells_steps_of_less() -> None:
         for n, now in enumerate(clock, 1)
     ]
     assert parse(lines).steps["step_time_s"].median() == pytest.approx(1.2, rel=0.02)
+
+
+def test_of_two_reports_one_that_is_far_slower_is_a_warm_up() -> None:
+    lines = [
+        f"Train: epoch: [0]  [{at:2}/25]  eta: 0:00:09  loss: 2.7  time: {s:.4f}" for at, s in ((0, 5.2), (24, 0.19))
+    ]
+    assert list(parse(lines).steps["warm_up"]) == [True, False]
+    assert not parse([line.replace("5.2000", "0.3000") for line in lines]).steps["warm_up"].any()

@@ -190,7 +190,8 @@ def slow_steps_rule(case: Case) -> Finding | None:
 
     What it means: at least 2 % of the reports, and at least five, took more than twice the median and more than five
     robust standard deviations above it, with no checkpoint, evaluation or restart before them and no more tokens in
-    them. If a report is the mean of several steps, a single slow one can hide in it.
+    them. If a report is the mean of several steps, a single slow one can hide in it. If one step in several prints its
+    time, those at a period of the reports are counted as they are seen, and of others as many between the reports.
 
     Why it matters: all nodes wait for a slow step on any one of them.
 
@@ -213,6 +214,10 @@ def slow_steps_rule(case: Case) -> Finding | None:
     cost = f", {money}" if (money := saved_words(case.bill, savings)) else ""
     single = found.steps_a_report <= 1
     what = "steps" if single else f"means of {found.steps_a_report:.0f} steps"
+    # One in ten prints its time: what comes at a period is seldom among all.
+    rare = single and found.apart > 1 and found.period is not None
+    of_those = f"{what} that print their time" if single and found.apart > 1 else what
+    head = f"One step in {found.period:,} takes" if rare else f"{percent(100 * found.share)} of the {what} take"
     often = "" if found.period is None else f" They come every {found.period:,} steps."
     slowest = (
         ""
@@ -226,13 +231,13 @@ def slow_steps_rule(case: Case) -> Finding | None:
         "slow-steps",
         "warning",
         "high" if found.count >= 20 or found.period is not None else "medium",
-        f"{percent(100 * found.share)} of the {what} take {found.slow_s / found.median_s:.1f} x the usual time",
-        f"{found.count:,} of {found.of:,} {what} take more than twice the median of {step_seconds(found.median_s)}{since}: "
+        f"{head} {found.slow_s / found.median_s:.1f} x the usual time",
+        f"{found.count:,} of {found.of:,} {of_those} take more than twice the median of {step_seconds(found.median_s)}{since}: "
         f"{step_seconds(found.slow_s)} at their median{slowest}; the log shows no checkpoint or evaluation before them."
         f"{often}{by_clock}{lost}",
         (
             Evidence(
-                f"{what} over twice the median", 100 * found.share, "%", None, found.start, found.end, view="steps"
+                f"{of_those} over twice the median", 100 * found.share, "%", None, found.start, found.end, view="steps"
             ),
             Evidence("their median", found.slow_s, "s", None, found.start, found.end),
             Evidence("median of all", found.median_s, "s"),

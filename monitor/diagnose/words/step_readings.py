@@ -15,7 +15,7 @@ HOW = {
     "smoothed": "a progress bar's rate, a moving average",
     "running-mean": "printed means since the start",
     "cumulative": "differences of an elapsed time that the lines print",
-    "redraws": "what passed between the redraws of a progress bar, by its rate and its clock",
+    "redraws": "what passed between the redraws of a progress bar",
     "aggregated": "medians over a minute or more",
     "line-clock": "the time between lines, by their own clock",
     "shared": "what an epoch or the whole training took, by another line, over its steps",
@@ -287,7 +287,7 @@ def _came(line: ReadLine, reading: StepReading) -> str:
     if reading.cause == "shared":
         return HOW["shared"]
     if line.kind == "cumulative" and reading.format == _BAR:
-        return f"from the rate and the clock of this redraw and the one before it{between}"
+        return f"from what the bar shows at this redraw and at the one before it{between}"
     if line.kind == "cumulative" and not line.steps_since:
         return "from the elapsed time that this line prints, over its steps"
     return {

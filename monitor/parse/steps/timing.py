@@ -467,7 +467,7 @@ def _is_mean(table: Readings, at: At, meaning: str) -> bool:
 
 def _warm_up(times_s: Floats) -> int:
     """How many of a segment's first reports contain tracing, compilation or allocation."""
-    if np.isfinite(times_s).sum() < 3:
+    if np.isfinite(times_s).sum() < 2:
         return 0
     first = times_s[: min(WARM_UP_MOST, len(times_s) // 2)]
     usual = first <= WARM_UP_RATIO * float(np.nanmedian(times_s))
