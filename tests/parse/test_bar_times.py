@@ -54,6 +54,11 @@ def test_losses_without_a_time_have_the_mean_of_their_run(rate: str, seconds: fl
         assert found["step_time_s"].to_numpy() == pytest.approx(seconds, rel=1e-3)
 
 
+def test_epochs_in_all_their_digits_are_of_the_trainer() -> None:
+    found = parse([f"{{'loss': 0.{90 - at}, 'lr': 5e-05, 'epoch': {3.8275862068965516 * at}}}" for at in range(1, 21)])
+    assert len(found.steps) == 20
+
+
 def test_the_mean_of_a_run_that_was_resumed_is_not_known() -> None:
     # The Trainer says 800 steps over the seconds of 150.
     losses = [f"{{'loss': 0.{900 - at}, 'learning_rate': 5e-05, 'epoch': {at / 100}}}" for at in range(65, 81)]
