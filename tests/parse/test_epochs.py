@@ -334,6 +334,8 @@ def test_long_lines_take_no_time(text: str) -> None:
         ("Epoch 1/100 [38.7s] | LR: 3.8e-06 | Train Loss: 2.7200 | Val Loss: 1.2311", "38.7"),
         ("Epoch 07 | Train Loss: 0.0141 | Val Loss: 0.0529 | Val PER: 0.0158 | Time: 40.1s", "40.1"),
         ("Epoch 07 | Train Loss: 0.0141 | Val Loss: 0.0529 | Val time: 40.1s", None),
+        ("epoch=0/250,total_loss=1.870129, 1 epoch time=61.985902, left time=4.304577", "61.9859"),
+        ("Epoch1 Time:178.1s Data:47.8s Loss:5.5364 Xent:5.2602", "178.1"),
         ("Epoch 1/100 [12:38:07] | LR: 3.8e-06 | Train Loss: 2.7200", None),
         ("Epoch 1/100 [38/40] | LR: 3.8e-06 | Train Loss: 2.7200", None),
         ("| end of epoch   1 | time: 55.9s | valid loss  5.2", "55.9"),

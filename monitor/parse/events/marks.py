@@ -337,6 +337,8 @@ _TIMES = EventTable(
             rf"(?: \d{{1,6}}(?![\d.]))?\s?(?:is|was|[=:])?\s{{0,16}}{_TOOK}",
             _took,
         ),
+        # "epoch=0/250,total_loss=1.870129, 1 epoch time=61.985902, left time=4.3"
+        event(EPOCH_TIME, " 1 epoch time", rf"(?i), 1 epoch time ?[=:] ?{_TOOK}", _took),
         event(EPOCH_TIME, " Time_Cost: ", rf"(?i)^Date: [^,]{{1,24}}, Time_Cost: {_TOOK}, epoch", _took),
         # "Epoch 25 average loss: 0.4150  (76.7s)"; behind a validation alone it is that one's
         event(
@@ -373,7 +375,7 @@ _TIMES = EventTable(
         # nothing that is counted within it.
         event(
             EPOCH_TIME,
-            "Epoch |epoch |poch:|poch=|Epoch[",
+            "Epoch |epoch |poch:|poch=|Epoch[|" + "|".join(f"Epoch{digit}" for digit in range(10)),
             # Behind a share stands what it is of: "66.20% (6620/10000)".
             rf"(?i)^(?:{_LOGGED}|{_PLAIN}\W{{0,12}}(?:info\W{{1,4}})?)"
             r"epoch(?:\W{0,4}\d{1,6}(?: ?(?:/|of) ?\d{1,6})?(?![\d.])(?! (?:eval|valid|test))| (?:finished|done|complete|over)\b)"
