@@ -16,12 +16,18 @@ SHORTEST_STEP_S = 1e-9
 MOST_DIGITS = 15
 _INTEGER_DIGITS = 18
 _PART = re.compile(r"([\d.]+) ?(us|ms|[Ddhms])")
-#: Behind the first digits of a duration that is spelled: "1h 2m", "8h 27min  3s 779ms", "2m03.5s", "51s 134ms".
+_MINUTES, _S = r"{0,2}m(?:in(?:ute)?s?)?", r"\d{1,2}(?:\.\d++)? {0,2}s(?:ec(?:ond)?s?)?(?: {1,2}\d{1,3}ms)?"
+#: Behind the first digits of a duration that is spelled: "1h 2m", "8h 27min  3s 779ms", "2m03.5s", "2 min 20 sec", "51s 134ms",
+#: "0 hours, 2 minutes, 20 seconds", "2'20''", "2分20秒".
 SPELLED = (
-    r"h(?:rs?)? {0,2}\d{1,2}m(?:in)?(?: {0,2}\d{1,2}(?:\.\d++)?s(?:ec)?)?(?: {1,2}\d{1,3}ms)?(?!\w)"
-    r"|m(?:in)? {0,2}\d{1,2}(?:\.\d++)?s(?:ec)?(?: {1,2}\d{1,3}ms)?(?!\w)"
+    rf" {{0,2}}h(?:(?:ou)?rs?)?,? {{0,2}}\d{{1,2}} {_MINUTES}(?:,? {{0,2}}(?:and )?{_S})?(?: {{1,2}}\d{{1,3}}ms)?(?!\w)"
+    rf"| {_MINUTES},? {{0,2}}(?:and )?{_S}(?!\w)"
     r"|s {1,2}\d{1,3}ms(?!\w)"
+    r"|['′]\d{1,2}(?:\.\d++)?(?:''|[\"″])|(?:小?时\d{1,2})?分钟?\d{1,2}(?:\.\d++)?秒"
 )
+#: A printed duration ends with its last unit: "1h 2m", "2min", "3s 20ms", "5sec", "2'20''".
+SPELLED_ENDS = frozenset("smhnc'\"″秒")
+_SIGNS = re.compile(r"(''|[\"″秒])|(['′]|分钟?)|小?时")
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "D": 86400.0}
 #: More processes no job has, so no rank, and no number of a task or a host, is that large.
 MOST_PROCESSES = 1 << 17
@@ -103,7 +109,7 @@ def spelled_s(text: str) -> float | None:
     """Seconds of a duration as it is spelled: "0:36:27", "12:03.5", "1 day, 00:00:01", "1m23s", "43.1 ms", "1 m, 12 s"."""
     if ":" in text:
         whole, _, fraction = text.partition(".")
-        seconds = clock_s(whole)
-        return None if seconds is None else seconds + (number(f"0.{fraction}") or 0.0)
-    parts = _PART.findall(text)
+        if (seconds := clock_s(whole)) is not None:
+            return seconds + (number(f"0.{fraction}") or 0.0)
+    parts = _PART.findall(_SIGNS.sub(lambda sign: "s" if sign[1] else "m" if sign[2] else "h", text))
     return sum((number(amount) or 0.0) * _SECONDS[unit] for amount, unit in parts) if parts else None

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from monitor.parse.fields import lookalikes
 from monitor.parse.fields import vocabulary as v
 from monitor.parse.fields.keys import AVERAGED, Key
-from monitor.parse.numbers import duration_s, process_number, spelled_s, whole_number
+from monitor.parse.numbers import SPELLED_ENDS, duration_s, process_number, spelled_s, whole_number
 from monitor.parse.rows import Meaning, Reading
 
 Value = str | int | float | bool | None
@@ -30,8 +30,6 @@ _SAYS_TRAIN = re.compile(
     r"(?i)(?:^|[|\[\s])train(?:ing)?\s{0,8}[|\]:>]\s{0,4}(?:global[ _]?)?step\s?[=:]\s?\0(?:[^\0]*\w\s?[=:]\s?\0){2}"
 )
 _EITHER = frozenset({"either", "stopwatch"})
-# A printed duration ends with its last unit: "1h 2m", "2min", "3s 20ms", "5sec".
-_SPELLED = frozenset("smhnc")
 _TIME_OF_DAY = re.compile(r"\d\d:\d\d:\d\d")
 
 
@@ -358,7 +356,7 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
     for entry in entries:
         place, key = entry.place, entry.key
         printed = values[place]
-        if type(printed) is str and (":" in printed or printed[-1:] in _SPELLED):
+        if type(printed) is str and (":" in printed or printed[-1:] in SPELLED_ENDS):
             seconds = spelled_s(printed)
             tick_s = 0.0 if "." in printed or "ms" in printed else 1.0
             if seconds is None or seconds > _LONGEST_RUN_S:
@@ -388,7 +386,7 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
 def _left(entry: Entry, values: Sequence[Value]) -> float | None:
     """Seconds that are left of the run."""
     printed = values[entry.place]
-    if type(printed) is str and (":" in printed or printed[-1:] in _SPELLED):
+    if type(printed) is str and (":" in printed or printed[-1:] in SPELLED_ENDS):
         return spelled_s(printed)
     value = _float(printed)
     return None if value is None or not 0 <= value < _LONGEST_RUN_S else value * (entry.key.factor or 1.0)

@@ -15,7 +15,7 @@ from monitor.parse.fields import lookalikes
 from monitor.parse.fields import vocabulary as v
 from monitor.parse.fields.keys import SPEEDS, Key, key_of, measured, unit_of, words_of
 from monitor.parse.formats import keyvalue
-from monitor.parse.numbers import count, number, spelled_s
+from monitor.parse.numbers import SPELLED, count, number, spelled_s
 from monitor.parse.rows import Reading
 
 #: The format of a row that is a piece.
@@ -85,7 +85,7 @@ _REMARK = re.compile(r"\s\([^()]{0,100}\)[\s|]*$")
 _FRAME_LEFT, _FRAME_RIGHT = " \t|│┃║=*#~_•·>+-[({\"'\u2500\u2501\u2550", " \t|│┃║=*#~_+-])};,.!:\u2500\u2501\u2550"
 _VALUE = (
     r"(?:(?P<clock>(?:\d{1,4} days?, )?\d{1,4}(?::[0-5]\d){1,2}(?:\.\d{1,9})?"
-    r"|(?:\d{1,4}h ?)?\d{1,4}m(?: ?\d{1,2}(?:\.\d{1,9})?s)(?!\w))"
+    rf"|\d{{1,4}}(?:{SPELLED}))"
     r"|(?P<value>[-+]?(?:\d[\d,]{0,20}(?:\.\d{0,25})?|\.\d{1,25})(?:[eE][-+]?\d{1,3})?|[-+]?(?:nan|NaN|inf)(?!\w))"
     r"(?:(?:st|nd|rd|th) (?:step|iter|iteration|batch|update)(?!\w))?"
     r"(?:\s?(?:/|of)\s?(?P<total>\d[\d,]{0,15}))?(?:\s?(?P<unit>[A-Za-zµμ%][A-Za-zµμ%/ ]{0,24}))?)"
@@ -214,7 +214,7 @@ def _pieces(matches: list[re.Match[str]]) -> list[Reading]:
             continue
         total = count((said["total"] or "").replace(",", ""))
         # The number, and what its last digit counts.
-        tick = _tick(clock or said["value"])
+        tick = _tick(said["value"]) if not clock else 0.0 if "." in clock or "ms" in clock else 1.0
         found.append(Reading(FORMAT, None, total, clock_s=value, clock_tick_s=tick, bar=name + _UNIT + unit))
         what.append(known.what)
     # What stands beside the number of an epoch is told of the epoch.

@@ -242,8 +242,8 @@ def _steps_of_epoch(table: Readings, at: At, done: float) -> float | None:
         if len(at) > 1:
             most, from_begin = gaps[-1], steps[0] <= gaps[0]
         else:
-            # It stands at the end, or another would stand beyond it, as before.
-            most, from_begin = steps[0] - 1 if done >= steps[0] else 1, True
+            # It stands at the end, or another would stand beyond it, as before; of a count that went on less was done.
+            most, from_begin = steps[0] - 1 if done >= steps[0] else 1, not 0 < done < steps[0]
         if from_begin and 0 <= left <= most:
             return float(totals[0])
         if len(at) > 1 and left > gaps[-1]:

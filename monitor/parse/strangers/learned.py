@@ -38,7 +38,7 @@ from monitor.parse.strangers.courses import (
     is_scheduled,
     moves,
 )
-from monitor.parse.strangers.lines import Shape
+from monitor.parse.strangers.lines import BEHIND_A_CLOCK, Shape
 from monitor.parse.strangers.roles import Counter, Roles, plan_of
 from monitor.parse.table import NOBODY, At, Ints, Place, Rows
 
@@ -496,5 +496,5 @@ def shown(member: Member) -> str:
     text = found.shape[0]
     for place, behind in enumerate(found.shape[1:]):
         text += (f"<{names[place]}>" if place in names else "N") + behind
-    text = " ".join(text.split())
+    text = " ".join(text.replace(BEHIND_A_CLOCK, "").split())
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"

@@ -16,7 +16,7 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation
 from monitor.model import LogPage
 from monitor.parse.fields.ordinals import named_first
 from monitor.parse.fields.vocabulary import word_set
-from monitor.parse.numbers import clock_s
+from monitor.parse.numbers import clock_s, spelled_s
 from monitor.parse.pages.gates import Lines
 from monitor.parse.strangers.words import LEARNING, LOSS, QUALITY
 
@@ -54,10 +54,17 @@ _LISTED = re.compile(
     r"(?P<names>[a-z][\w ]{0,40}(?:, [a-z]\w{0,40}){1,7}): "
     r"(?P<numbers>[-+]?\d[\d.eE+-]{0,24}(?:, [-+]?[\d.][\d.eE+-]{0,24}){1,7})(?![\w.])"
 )
+_CLOCK = r"(?:\d+ days?, )?\d+:[0-5]\d(?::[0-5]\d)?(?:[.,]\d+)?(?=s\b|(?![\w:]))"
+# "0h:2m:20s", "2'20''", "2分20秒": of what has blanks between, each number has its unit.
+_SPELLED = r"(?:\d+(?:h:|小?时))?\d+(?:m:|'|′|分钟?)\d+(?:\.\d+)?(?:s\b|''|\"|″|秒)"
+BEHIND_A_CLOCK = "\u2063"
+_AS_SPELLED = re.compile(_SPELLED)
+_IS_CLOCK = re.compile(f"{_CLOCK}|{_SPELLED}")
 _TOKEN = re.compile(
     r"("
     r"\d{4}[-/.]\d\d[-/.]\d\d(?:[ T_]\d\d:\d\d:\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
-    r"|(?:\d+ days?, )?\d+:[0-5]\d(?::[0-5]\d)?(?:[.,]\d+)?(?=s\b|(?![\w:]))"
+    r"|\d\d-\d\d-\d\d(?![\w-])"
+    rf"|{_CLOCK}|{_SPELLED}"
     r"|0[xX][0-9a-fA-F]+"
     r"|(?<![\w.])(?=[0-9a-f-]*\d)(?=[0-9a-f-]*[a-f])[0-9a-f]{6,}(?:-[0-9a-f]{4,}){0,4}(?![\w.])"
     r"|\d+(?:\.\d+){2,}"
@@ -95,7 +102,8 @@ def is_bar(line: bytes) -> bool:
 def split(text: str) -> tuple[Shape, list[float]] | None:
     """(shape, numbers) of the words of one process; None for lines without numbers, and for monsters.
 
-    What is a time, a hash or a version is NaN among the numbers; of an elapsed time there are seconds.
+    What is a time, a hash or a version is NaN among the numbers; of an elapsed time there are seconds, and a sign that no log
+    prints behind it: it counts nothing.
     """
     if len(text) > _LONGEST:
         return None
@@ -106,6 +114,9 @@ def split(text: str) -> tuple[Shape, list[float]] | None:
     pieces = _TOKEN.split(without_runs(text))
     if not 3 <= len(pieces) <= 2 * MOST_NUMBERS + 1:
         return None
+    for place in range(1, len(pieces), 2):
+        if _IS_CLOCK.fullmatch(pieces[place]):
+            pieces[place + 1] = BEHIND_A_CLOCK + pieces[place + 1]
     return tuple(pieces[::2]), [_value(token) for token in pieces[1::2]]
 
 
@@ -132,6 +143,8 @@ def _value(token: str) -> float:
         return float(token)
     except ValueError:
         pass
+    if _AS_SPELLED.fullmatch(token):
+        return spelled_s(token) or 0.0
     if ":" in token and "-" not in token and "/" not in token:
         whole, _, fraction = token.replace(",", ".").partition(".")
         seconds = clock_s(whole)

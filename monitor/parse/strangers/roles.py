@@ -6,6 +6,7 @@ Words alone do not make a line a report; how its numbers move decides (``monitor
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from monitor.parse.fields.keys import SPEEDS, Key, measured
 from monitor.parse.fields.records import Entry
 from monitor.parse.fields.vocabulary import DECORATION, PART_OF_LOSS
 from monitor.parse.strangers import words as w
-from monitor.parse.strangers.lines import Shape
+from monitor.parse.strangers.lines import BEHIND_A_CLOCK, Shape
 
 # Between a name and its number.
 _ARROW = re.compile(r"\s?(?:[-=]>|→)\s?$")
@@ -68,9 +69,11 @@ class Roles(NamedTuple):
 def plan_of(shape: Shape) -> Roles | None:
     """What the numbers may be; None where neither a number nor a word is of training, or nothing can count and there is no
     loss."""
+    clocks = {place - 1 for place, text in enumerate(shape) if text.startswith(BEHIND_A_CLOCK)}
+    shape = tuple(text.removeprefix(BEHIND_A_CLOCK) for text in shape)
     said = "\0".join(shape)
     if not _LETTER.search(_MONTH.sub("", said)):
-        return _wordless(shape)
+        return _wordless(shape, clocks)
     if w.never(said) or w.other_moment(said):
         return None
     saids = list(shape)
@@ -99,7 +102,7 @@ def plan_of(shape: Shape) -> Roles | None:
             watched[kind].append(place)
             if kind == "loss":
                 key = key if key is not None and key.what == "loss" else Key("loss", _order_of(name))
-        elif (order := _counts(name, key, before, after, epoch >= 0)) is not None:
+        elif place not in clocks and (order := _counts(name, key, before, after, epoch >= 0)) is not None:
             total = place + 1 if place + 2 < len(gaps) and after.text.strip() in _TOTAL else -1
             counters.append(Counter(place, order, " ".join(name), total))
         if key is None:
@@ -126,10 +129,11 @@ def plan_of(shape: Shape) -> Roles | None:
     )
 
 
-def _wordless(shape: Shape) -> Roles | None:
+def _wordless(shape: Shape, clocks: Collection[int]) -> Roles | None:
     """The last number may be a loss, and one before it the count."""
     last = len(shape) - 2
-    counters = [Counter(place, w.UNNAMED, "", -1) for place in range(last) if _UNNAMED.search(shape[place])]
+    places = [place for place in range(last) if place not in clocks and _UNNAMED.search(shape[place])]
+    counters = [Counter(place, w.UNNAMED, "", -1) for place in places]
     told = (Entry(last, Key("loss"), ""),)
     return Roles(tuple(counters[::-1]), (last,), (), (), -1, -1, told, False, False, False, True) if counters else None
 
