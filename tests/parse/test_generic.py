@@ -65,6 +65,10 @@ def one(line: str) -> Reading:
         ('{"step": [1, 7], "data": {"train_loss": 2.5, "it_per_sec": 4.0}}', 7, 0.25, 2.5),
         ("step 7: loss=nan, 0.25 s/it", 7, 0.25, float("nan")),
         ("Epoch 1 Batch 7 Loss 2.5 Accuracy 0.1", 7, None, 2.5),
+        ("0: 7/90 loss: 2.5 time: 0.25s", 7, 0.25, 2.5),  # srun's task in front
+        ("0: (7) loss=2.5, 0.25 s/it", 7, 0.25, 2.5),
+        ("iter 7/90, loss: 2.5, time: 240 steps/min", 7, None, 2.5),
+        ("step=7 loss=2.5 step_time=24.0 it/min", 7, None, 2.5),
         (
             "epoch=1 step=7 {'train_loss': 2.5, 'val_loss': 2.75}",
             7,

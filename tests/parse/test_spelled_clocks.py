@@ -67,6 +67,12 @@ def test_a_clock_beside_a_step_is_read_as_a_whole_or_not_at_all(lines: list[str]
     assert found["step_time_s"].isna().all() or found["step_time_s"].median() == pytest.approx(3.5, rel=0.05)
 
 
+def test_a_clock_that_stands_is_each_reports_own_time() -> None:
+    stamps = [f"2026-03-04 08:{25 * at // 60:02}:{25 * at % 60:02},000 - INFO - " for at in range(1, 41)]
+    lines = [f"{stamp}iter {10 * at}/1000, loss: 2.5, time: 0:00:02.500" for at, stamp in enumerate(stamps, 1)]
+    assert parse(lines).steps["step_time_s"].median() == pytest.approx(2.5)
+
+
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [

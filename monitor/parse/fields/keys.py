@@ -309,6 +309,9 @@ def _measure(joined: str, words: list[str]) -> Key | None:
     return Key("measure") if words[0] in v.OUTCOMES or words[-1] in v.OUTCOMES else None
 
 
+_LONG_UNITS = frozenset({"min", "mins", "minute", "minutes", "h", "hr", "hrs", "hour", "hours", "day", "days"})
+
+
 @lru_cache(maxsize=2048)
 def unit_of(text: str) -> Key | None:
     """What a unit says that stands behind a number or in brackets behind a name: ms, s/step, it/s, MiB, %, k; else None."""
@@ -330,6 +333,8 @@ def unit_of(text: str) -> Key | None:
         return Key("setting")  # how many there are: "200/2983 batches"
     words = words_of(text)
     key = _speed(words, None) if "per" in words else None
+    if "per" in words[:-1] and words[-1] in _LONG_UNITS:
+        return Key("setting")  # "24 steps/min": no seconds
     return key if key is not None and key.what in SPEEDS else None
 
 

@@ -353,6 +353,9 @@ def _is_epoch_of_pair(place: int, gaps: Sequence[TextBetween]) -> bool:
     )
 
 
+_BEHIND_A_LABEL = re.compile(r":\s{1,4}[#(\[<|]?\s{0,4}")
+
+
 def _step_without_a_name(gaps: Sequence[TextBetween], entries: Sequence[Entry]) -> list[Entry]:
     """The step of notations that do not say "step", the surest first: "[0][ 10/500]", "[1/9][10/500]",
     "loss: 2.1  [10/500]", "| 200/2983 batches |", "Epoch 1 | 200/2000 | 3.1 it/s", "100 | loss 2.1 | 51ms"; nothing if
@@ -400,6 +403,10 @@ def _step_without_a_name(gaps: Sequence[TextBetween], entries: Sequence[Entry]) 
                 continue  # the month and day of a date
             if (in_epoch and place) or gaps[place].text == "% " or (place == 0 and not gaps[0].text.strip(" \t[(")):
                 return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=in_epoch)]
+    # "0: 40/4000 loss": srun's task, or an epoch, and the count.
+    labelled = 1 in unnamed and not gaps[0].text.strip() and _BEHIND_A_LABEL.fullmatch(gaps[1].text) is not None
+    if labelled and lossy and timed:
+        return [Entry(1, Key("step", BATCH), total=2 if 1 in fractions else -1)]
     for place in unnamed if lossy and timed else ():
         before, behind = gaps[place].text, gaps[place + 1].text.lstrip()[:1]
         if (place == 0 and not before.strip(" \t[(") and behind in {"|", ":", "]"}) or (

@@ -100,11 +100,14 @@ def ticks(rises: Floats, values: Floats) -> bool:
 
 
 def begins_anew(values: Floats) -> bool:
-    """True if ``values``, called a clock's, are each of one report: they fall again and again, and differ little.
+    """True if ``values``, called a clock's, are each of one report: they fall again and again, and differ little, or are the
+    same to a fraction of a second.
 
     What only falls is left of a run.
     """
     values = values[~np.isnan(values)]
+    if len(values) > 3 and (values == values[0]).all() and values[0] % 1:
+        return True
     if len(values) < 4 or (np.diff(values) < 0).sum() < 2 or not (np.diff(values) > 0).any():
         return False
     usual = float(np.median(values))
