@@ -405,7 +405,7 @@ def _step_without_a_name(gaps: Sequence[TextBetween], entries: Sequence[Entry]) 
                 return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=in_epoch)]
     # "0: 40/4000 loss": srun's task, or an epoch, and the count.
     labelled = 1 in unnamed and not gaps[0].text.strip() and _BEHIND_A_LABEL.fullmatch(gaps[1].text) is not None
-    if labelled and lossy and timed:
+    if labelled and lossy and timed and gaps[2].text.lstrip()[:1] in {"/", ":", "|", ")", "]"}:
         return [Entry(1, Key("step", BATCH), total=2 if 1 in fractions else -1)]
     for place in unnamed if lossy and timed else ():
         before, behind = gaps[place].text, gaps[place + 1].text.lstrip()[:1]
