@@ -309,7 +309,7 @@ def _shows_ends_alone(table: Readings, writer: WriterRows) -> bool:
     at, losses = writer.bar.at, writer.losses
     drawn = np.unique(table.step[at])
     drawn = drawn[drawn > 0]
-    if len(losses) < max(1, len(drawn)) * _MANY_LOSSES or not np.isnan(table.step[losses]).all():
+    if len(losses) < len(drawn) * _MANY_LOSSES or not np.isnan(table.step[losses]).all():
         return False
     return drawn.tolist() == [writer.bar.total] or (
         len(drawn) > 1 and _every(table, losses, _last_moved(table, at)) > 0

@@ -25,8 +25,8 @@ SPELLED = (
     r"|s {1,2}\d{1,3}ms(?!\w)"
     r"|['′]\d{1,2}(?:\.\d++)?(?:''|[\"″])|(?:小?时\d{1,2})?分钟?\d{1,2}(?:\.\d++)?秒"
 )
-#: A printed duration ends with its last unit: "1h 2m", "2min", "3s 20ms", "5sec", "2'20''".
-SPELLED_ENDS = frozenset("smhnc'\"″秒")
+# A printed duration ends with its last unit: "1h 2m", "2min", "3s 20ms", "5sec", "2'20''".
+_ENDS = frozenset("smhnc'\"″秒")
 _SIGNS = re.compile(r"(''|[\"″秒])|(['′]|分钟?)|小?时")
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "D": 86400.0}
 #: More processes no job has, so no rank, and no number of a task or a host, is that large.
@@ -105,8 +105,20 @@ def clock_s(text: str) -> float | None:
     return float(days * 86400 + seconds)
 
 
+def is_spelled(printed: str) -> bool:
+    """Whether what is printed is a clock or ends with a unit, and so no number alone."""
+    return ":" in printed or printed[-1:] in _ENDS
+
+
+def spelled_tick_s(printed: str) -> float:
+    """What the last digit of a spelled duration counts: a second, or 0 where it is a part of one."""
+    return 0.0 if "." in printed or "ms" in printed else 1.0
+
+
 def spelled_s(text: str) -> float | None:
-    """Seconds of a duration as it is spelled: "0:36:27", "12:03.5", "1 day, 00:00:01", "1m23s", "43.1 ms", "1 m, 12 s"."""
+    """Seconds of a duration as it is spelled: "0:36:27", "12:03.5", "1 day, 00:00:01", "1m23s", "43.1 ms", "1 m, 12 s",
+    "0h:2m:20s", "2'20''", "2分20秒".
+    """
     if ":" in text:
         whole, _, fraction = text.partition(".")
         if (seconds := clock_s(whole)) is not None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -124,6 +125,16 @@ def spoken(dialect: Dialect, reports: int, seed: int = 0, first: int = 1) -> Spo
         said.times.append(seconds)
         said.rates.append(rate)
     return said
+
+
+def smoothed_bar(total: int, moments: Iterable[tuple[int, float]], new: float = 0.3) -> Iterator[str]:
+    """tqdm's bar at these (count, seconds since its start): its rate is that of smoothed counts over smoothed times."""
+    smooth_n = smooth_s = 0.0
+    yield redraw(0, total, 0.0, 1.0)
+    for (done, before_s), (count, now_s) in pairwise([(0, 0.0), *moments]):
+        smooth_n += new * (count - done - smooth_n)
+        smooth_s += new * (now_s - before_s - smooth_s)
+        yield f"Training: {redraw(count, total, now_s, smooth_s / smooth_n)}"
 
 
 def redraw(step: int, total: int, elapsed_s: float, each_s: float) -> str:

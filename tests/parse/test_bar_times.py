@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import accumulate, pairwise
+from itertools import accumulate
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ import pytest
 from monitor.model import LogPage
 from monitor.parse.assemble import assemble
 from monitor.parse.recognise import RawRows
-from tests.parse.made_up import redraw
+from tests.parse.made_up import redraw, smoothed_bar
 from tests.parse.read import parse
 
 
@@ -197,20 +196,10 @@ def test_rates_of_steps_of_many_seconds_tell_less_than_the_clock_of_their_bar() 
     assert set(steps["kind"]) == {"cumulative"}
 
 
-def _drawn(total: int, moments: list[tuple[int, float]]) -> Iterator[str]:
-    """tqdm's bar at these (count, seconds since its start): its rate is that of smoothed counts over smoothed times."""
-    smooth_n = smooth_s = 0.0
-    yield redraw(0, total, 0.0, 1.0)
-    for (done, before_s), (count, now_s) in pairwise([(0, 0.0), *moments]):
-        smooth_n += 0.3 * (count - done - smooth_n)
-        smooth_s += 0.3 * (now_s - before_s - smooth_s)
-        yield f"Training: {redraw(count, total, now_s, smooth_s / smooth_n)}"
-
-
 @pytest.mark.parametrize("step_s", [0.4, 3.0, 24.0, 93.0])
 def test_a_bar_that_leaps_to_where_a_resumed_training_goes_on_tells_the_steps_behind(step_s: float) -> None:
     moments = [(650, 26.0), *((650 + n, 26.0 + step_s * n) for n in range(1, 61))]
-    found = parse(list(_drawn(800, moments))).steps
+    found = parse(list(smoothed_bar(800, moments))).steps
     assert found["step"].tolist() == [count for count, _ in moments]
     assert np.isnan(found["step_time_s"].iloc[0])
     assert found["step_time_s"].median() == pytest.approx(step_s, rel=0.05)
@@ -226,14 +215,14 @@ def test_a_bar_that_leaps_nowhere_keeps_its_rate(first: int) -> None:
 @pytest.mark.parametrize("step_s", [6.0, 20.0])
 def test_an_evaluation_is_not_spread_over_the_steps_behind_it(step_s: float) -> None:
     moments = [(n, step_s * n + 100 * step_s * ((n - 1) // 15)) for n in range(1, 91)]
-    found = parse(list(_drawn(1000, moments))).steps
+    found = parse(list(smoothed_bar(1000, moments))).steps
     assert found["step_time_s"].median() == pytest.approx(step_s, rel=0.05)
     assert (found["step_time_s"] > 1.5 * step_s).sum() == 5
 
 
 def test_whole_seconds_take_nothing_from_a_rate_that_they_bear_out() -> None:
     seconds = [6.9 if n % 6 == 0 else 5.4 for n in range(60)]  # by the clock 5 s mostly
-    found = parse(list(_drawn(60, list(enumerate(accumulate(seconds), 1))))).steps
+    found = parse(list(smoothed_bar(60, list(enumerate(accumulate(seconds), 1))))).steps
     assert "cumulative" not in set(found["kind"])
     assert found["step_time_s"].median() == pytest.approx(5.6, rel=0.03)
 

@@ -215,8 +215,9 @@ def slow_steps_rule(case: Case) -> Finding | None:
     single = found.steps_a_report <= 1
     what = "steps" if single else f"means of {found.steps_a_report:.0f} steps"
     # One in ten prints its time: what comes at a period is seldom among all.
-    rare = single and found.apart > 1 and found.period is not None
-    of_those = f"{what} that print their time" if single and found.apart > 1 else what
+    sampled = single and found.apart > 1
+    of_those = f"{what} that print their time" if sampled else what
+    rare = sampled and found.period is not None
     head = f"One step in {found.period:,} takes" if rare else f"{percent(100 * found.share)} of the {what} take"
     often = "" if found.period is None else f" They come every {found.period:,} steps."
     slowest = (

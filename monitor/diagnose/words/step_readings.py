@@ -180,8 +180,11 @@ def _main(readings: Sequence[StepReading]) -> StepReading | None:
 
 def _how(reading: StepReading) -> str:
     """The kind of its times, or that they are shared or a bar's: each as ``HOW`` has them."""
-    of_bar = reading.kind == "cumulative" and reading.format == _BAR
-    return "shared" if reading.cause == "shared" else "redraws" if of_bar else reading.kind
+    return "shared" if reading.cause == "shared" else "redraws" if _of_redraws(reading.kind, reading) else reading.kind
+
+
+def _of_redraws(kind: str, reading: StepReading) -> bool:
+    return kind == "cumulative" and reading.format == _BAR
 
 
 def _is_of_run(reading: StepReading) -> bool:
@@ -286,7 +289,7 @@ def _came(line: ReadLine, reading: StepReading) -> str:
         return _OF_RUN
     if reading.cause == "shared":
         return HOW["shared"]
-    if line.kind == "cumulative" and reading.format == _BAR:
+    if _of_redraws(line.kind, reading):
         return f"from what the bar shows at this redraw and at the one before it{between}"
     if line.kind == "cumulative" and not line.steps_since:
         return "from the elapsed time that this line prints, over its steps"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from monitor.parse.fields import lookalikes
 from monitor.parse.fields import vocabulary as v
 from monitor.parse.fields.keys import AVERAGED, Key
-from monitor.parse.numbers import SPELLED_ENDS, duration_s, process_number, spelled_s, whole_number
+from monitor.parse.numbers import duration_s, is_spelled, process_number, spelled_s, spelled_tick_s, whole_number
 from monitor.parse.rows import Meaning, Reading
 
 Value = str | int | float | bool | None
@@ -356,9 +356,8 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
     for entry in entries:
         place, key = entry.place, entry.key
         printed = values[place]
-        if type(printed) is str and (":" in printed or printed[-1:] in SPELLED_ENDS):
-            seconds = spelled_s(printed)
-            tick_s = 0.0 if "." in printed or "ms" in printed else 1.0
+        if type(printed) is str and is_spelled(printed):
+            seconds, tick_s = spelled_s(printed), spelled_tick_s(printed)
             if seconds is None or seconds > _LONGEST_RUN_S:
                 continue
             if key.order <= v.SPAN:
@@ -386,7 +385,7 @@ def _times(entries: Sequence[Entry], values: Sequence[Value]) -> _Times:
 def _left(entry: Entry, values: Sequence[Value]) -> float | None:
     """Seconds that are left of the run."""
     printed = values[entry.place]
-    if type(printed) is str and (":" in printed or printed[-1:] in SPELLED_ENDS):
+    if type(printed) is str and is_spelled(printed):
         return spelled_s(printed)
     value = _float(printed)
     return None if value is None or not 0 <= value < _LONGEST_RUN_S else value * (entry.key.factor or 1.0)

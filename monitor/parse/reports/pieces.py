@@ -15,7 +15,7 @@ from monitor.parse.fields import lookalikes
 from monitor.parse.fields import vocabulary as v
 from monitor.parse.fields.keys import SPEEDS, Key, key_of, measured, unit_of, words_of
 from monitor.parse.formats import keyvalue
-from monitor.parse.numbers import SPELLED, count, number, spelled_s
+from monitor.parse.numbers import SPELLED, count, number, spelled_s, spelled_tick_s
 from monitor.parse.rows import Reading
 
 #: The format of a row that is a piece.
@@ -214,7 +214,7 @@ def _pieces(matches: list[re.Match[str]]) -> list[Reading]:
             continue
         total = count((said["total"] or "").replace(",", ""))
         # The number, and what its last digit counts.
-        tick = _tick(said["value"]) if not clock else 0.0 if "." in clock or "ms" in clock else 1.0
+        tick = spelled_tick_s(clock) if clock else _tick(said["value"])
         found.append(Reading(FORMAT, None, total, clock_s=value, clock_tick_s=tick, bar=name + _UNIT + unit))
         what.append(known.what)
     # What stands beside the number of an epoch is told of the epoch.

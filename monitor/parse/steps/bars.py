@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from monitor.parse.columns import Floats, last_digit
 from monitor.parse.steps import clocks
 from monitor.parse.steps.bar_runs import BarRuns, evaluations, only_ends, runs_of
+from monitor.parse.steps.moving_average import HALF_DIGIT, MANY_TICKS, OFF, REMEMBERED
 from monitor.parse.table import At, Ints, Readings
 
 _TRAINS = re.compile(r"(?i)\b(?:epoch|train(?:ing)?|steps?|iter(?:ation)?s?)\b")
@@ -31,15 +32,11 @@ _NEARLY = 0.01
 # What is over sooner trained nothing that is worth a look: lists are read, files are found.
 _IN_AN_INSTANT_S = 2.0
 _FASTEST_S = 1e-3
-# Half the last digit of a rate, which has two behind its point, whichever way it is printed.
-_HALF_DIGIT = 0.005
-# So many ticks of a bar's clock tell a time to a tenth.
-_MANY_TICKS, _OFF = 5, 0.1
 # What is rounded by more tells less than a clock.
 _ROUNDED = 0.05
-# A resumed training's first count is so many times as far as one redraw goes, and most of what is smoothed over so many; its
-# clock tells more where that takes some seconds.
-_LEAP, _REMEMBERED, _FAR, _LONG_S = 10, 10, 2, 5.0
+# A resumed training's first count is so many times as far as one redraw goes, and its steps are so much slower than its rates;
+# its clock tells more where that takes some seconds.
+_LEAP, _FAR, _LONG_S = 10, 2, 5.0
 # So many redraws of a run tell whether its rate is a mean; so many of them must.
 _FEWEST_MEANS, _NEARLY_ALL = 10, 0.95
 
@@ -418,7 +415,7 @@ def are_means(table: Readings, at: At) -> bool:
     """The rate of one run of a bar is a mean since its start: the count over it is what the bar's own clock shows."""
     each_s, clock, rated = table.time_s[at], table.clock_s[at], table.throughput[at]
     passed_s = table.step[at] * each_s
-    off = passed_s * _HALF_DIGIT / np.where(np.isnan(rated), each_s, rated)
+    off = passed_s * HALF_DIGIT / np.where(np.isnan(rated), each_s, rated)
     known = ~np.isnan(passed_s) & ~np.isnan(clock)
     agrees = np.abs(passed_s - clock - 0.5) <= 0.5 + off
     return bool(known.sum() >= _FEWEST_MEANS and agrees[known].mean() >= _NEARLY_ALL)
@@ -439,12 +436,12 @@ def by_its_clock(table: Readings, at: At, of_run: bool, before: float) -> Floats
         return clocks.differenced(steps, clock, tick_s, before)
     moved, passed = np.diff(steps), np.diff(clock)
     known = (moved > 0) & (passed > 0) & ~np.isnan(rate_s[1:])
-    if not known.any() or np.median(passed) < _MANY_TICKS * tick_s:
+    if not known.any() or np.median(passed) < MANY_TICKS * tick_s:
         return None
     each_s = float(np.median(passed[known] / moved[known]))
-    rounded = (rated > 0).sum() > 1 and np.median(_HALF_DIGIT / rated[rated > 0]) > _ROUNDED
+    rounded = (rated > 0).sum() > 1 and np.median(HALF_DIGIT / rated[rated > 0]) > _ROUNDED
     by_rate_s = float(np.median(rate_s[1:][known]))
-    near_s = max(_OFF * each_s, tick_s / float(np.median(moved[known])))
+    near_s = max(OFF * each_s, tick_s / float(np.median(moved[known])))
     if not rounded and abs(by_rate_s - each_s) <= near_s:
         return None
     # Two readings are seldom off by more than half a tick between them.
@@ -458,7 +455,7 @@ def _leapt(steps: Floats, clock: Floats, rate_s: Floats) -> bool:
     moved = np.diff(steps)
     if not len(moved) or not clock[-1] - clock[0] >= _LONG_S or steps[0] < _LEAP * np.median(moved):
         return False
-    end = max(int(np.argmax(clock - clock[0] >= _LONG_S)), min(_REMEMBERED, len(moved)))
+    end = max(int(np.argmax(clock - clock[0] >= _LONG_S)), min(REMEMBERED, len(moved)))
     taken_s, done = float(clock[end] - clock[0]), float(steps[end] - steps[0])
     by_rate_s = float((rate_s[1:] * moved)[:end].sum())
     return _FAR * by_rate_s < taken_s and _FAR * float(clock[0]) * done < taken_s * float(steps[0])

@@ -17,13 +17,13 @@ from monitor.parse.table import At, Readings
 
 _NEW = 0.3
 _FEWEST, _NEARLY_ALL = 5, 0.95
-# So many ticks of the bar's clock bear a run out.
-_MANY_TICKS = 5
-# Printed rates have two digits behind their point, and turn over at 1.
-_ROUNDED = 0.005
-# A printed rate is given as it is where it is off by no more.
-_OFF = 0.1
-_REMEMBERED = 10
+#: So many ticks of a bar's clock tell a time to a tenth, and bear a run out; a printed rate is given as it is where it is off by
+#: no more.
+MANY_TICKS, OFF = 5, 0.1
+#: So many redraws a smoothed rate is mostly of what came before them.
+REMEMBERED = 10
+#: Half the last digit of a rate, which has two behind its point, whichever way it is printed: it turns over at 1.
+HALF_DIGIT = 0.005
 
 
 def own_times(table: Readings, at: At, runs: Sequence[At]) -> dict[int, Floats | None]:
@@ -38,7 +38,7 @@ def own_times(table: Readings, at: At, runs: Sequence[At]) -> dict[int, Floats |
     # A resumed training's bar begins at 0, and goes on where the training does: what comes then is off for some redraws.
     return {
         place: times
-        if off or (np.isnan(times[0]) and _is_off(printed[place][:_REMEMBERED], times[:_REMEMBERED]))
+        if off or (np.isnan(times[0]) and _is_off(printed[place][:REMEMBERED], times[:REMEMBERED]))
         else None
         for place, times in own.items()
     }
@@ -46,7 +46,7 @@ def own_times(table: Readings, at: At, runs: Sequence[At]) -> dict[int, Floats |
 
 def _is_off(printed_s: Floats, own_s: Floats) -> bool:
     usual_s = float(np.nanmedian(own_s))
-    return abs(float(np.nanmedian(printed_s)) - usual_s) > _OFF * usual_s
+    return abs(float(np.nanmedian(printed_s)) - usual_s) > OFF * usual_s
 
 
 def _of_run(table: Readings, at: At) -> Floats | None:
@@ -58,7 +58,7 @@ def _of_run(table: Readings, at: At) -> Floats | None:
     if len(at) < _FEWEST or not smoothed or np.isnan(rate_s + clock).any() or not (moved > 0).all():
         return None
     tick_s, shown_s = last_digit(clock), clock - clock[0]
-    if shown_s[-1] < _MANY_TICKS * tick_s:
+    if shown_s[-1] < MANY_TICKS * tick_s:
         return None
     smooth = pd.Series(np.append(0.0, moved)).ewm(alpha=_NEW, adjust=False).mean().to_numpy()[1:]
     smooth_s = smooth * rate_s
@@ -66,7 +66,7 @@ def _of_run(table: Readings, at: At) -> Floats | None:
     if np.median(passed_s) < tick_s / 2:
         return None
     since_s = np.cumsum(passed_s) - passed_s[0]
-    borne_out = np.abs(since_s - shown_s) <= tick_s + _ROUNDED * shown_s
+    borne_out = np.abs(since_s - shown_s) <= tick_s + HALF_DIGIT * shown_s
     if borne_out.mean() < _NEARLY_ALL:
         return None
     times: Floats = np.where(passed_s > 0, passed_s, np.nan) / moved

@@ -55,7 +55,7 @@ _LISTED = re.compile(
     r"(?P<numbers>[-+]?\d[\d.eE+-]{0,24}(?:, [-+]?[\d.][\d.eE+-]{0,24}){1,7})(?![\w.])"
 )
 _CLOCK = r"(?:\d+ days?, )?\d+:[0-5]\d(?::[0-5]\d)?(?:[.,]\d+)?(?=s\b|(?![\w:]))"
-# "0h:2m:20s", "2'20''", "2分20秒": of what has blanks between, each number has its unit.
+# "0h:2m:20s", "2'20''", "2分20s" (a Chinese second is an s by then): of what has blanks between, each number has its unit.
 _SPELLED = r"(?:\d+(?:h:|小?时))?\d+(?:m:|'|′|分钟?)\d+(?:\.\d+)?(?:s\b|''|\"|″|秒)"
 BEHIND_A_CLOCK = "\u2063"
 _AS_SPELLED = re.compile(_SPELLED)
@@ -144,7 +144,8 @@ def _value(token: str) -> float:
     except ValueError:
         pass
     if _AS_SPELLED.fullmatch(token):
-        return spelled_s(token) or 0.0
+        seconds = spelled_s(token)
+        return float("nan") if seconds is None else seconds
     if ":" in token and "-" not in token and "/" not in token:
         whole, _, fraction = token.replace(",", ".").partition(".")
         seconds = clock_s(whole)
