@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from monitor.parse.fields.languages import IN_ASCII
 from monitor.parse.rows import Meaning
 
 _T = TypeVar("_T")
@@ -203,13 +204,16 @@ SETTINGS = word_set(
     " eps epsilon vocab hidden"
 )
 # Written together these are two words.
-JOINED = _pairs(
-    "globalstep=global step|gstep=global step|itteration=iteration|itr=iter|itrs=iters|updt=update|btime=batch time|bt=batch time"
-    "|itime=iter time|tdelta=time delta|timeperstep=time per step|gradnorm=grad norm|gnorm=grad norm"
-    "|grdn=grad norm|clipfrac=clip fraction|losses=loss|steptime=step time|itertime=iter time"
-    "|iterationtime=iteration time|batchtime=batch time|trainloss=train loss|totalloss=total loss"
-    "|avgloss=avg loss|lmloss=lm loss|valloss=val loss|evalloss=eval loss|testloss=test loss"
-    "|walltime=wall time|timelapsed=time elapsed|elap=elapsed|elasped=elapsed|ellapsed=elapsed"
-    "|ud=update duration|ploss=policy loss|timestepsofar=timesteps so far|numupdates=num updates|nupdates=num updates"
-    "|maxmem=max mem|gpumem=gpu mem|bch=batch|bacth=batch|zeit=time|tiempo=time|tempo=time"
+JOINED = (
+    _pairs(
+        "globalstep=global step|gstep=global step|itteration=iteration|itr=iter|itrs=iters|updt=update|btime=batch time"
+        "|bt=batch time|itime=iter time|tdelta=time delta|timeperstep=time per step|gradnorm=grad norm|gnorm=grad norm"
+        "|grdn=grad norm|clipfrac=clip fraction|losses=loss|steptime=step time|itertime=iter time"
+        "|iterationtime=iteration time|batchtime=batch time|trainloss=train loss|totalloss=total loss"
+        "|avgloss=avg loss|lmloss=lm loss|valloss=val loss|evalloss=eval loss|testloss=test loss"
+        "|walltime=wall time|timelapsed=time elapsed|elap=elapsed|elasped=elapsed|ellapsed=elapsed"
+        "|ud=update duration|ploss=policy loss|timestepsofar=timesteps so far|numupdates=num updates|nupdates=num updates"
+        "|maxmem=max mem|gpumem=gpu mem|bch=batch|bacth=batch"
+    )
+    | IN_ASCII
 )

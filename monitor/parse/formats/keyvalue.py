@@ -93,7 +93,8 @@ _LEADS_ON = re.compile(r"\s*[\])]?\s*[,|:-]?\s*[\[(]?\s*")
 # "after 12 steps"
 _AFTER = re.compile(r"(?i)\bafter $")
 _STEPS_DONE = re.compile(r"(?i) (?:train(?:ing)? )?(?:steps|step\(s\)|iterations|iters|updates|batches)(?!\w)")
-# "[3/25][50/391]", "[3/25], [50/391]": epoch, batch.
+# "[3/25][50/391]", "[3/25] (50/391)", "[3/25] 50/391": epoch, batch.
+_BRACKETS = frozenset("[](){}")
 _PAIR = re.compile(r"\]\s?,?\s{0,2}\[\s*")
 # "epoch: [1 / 20] | sentence: [20 / 67]"
 _ANY_COUNT = re.compile(r"\s?\]\s?[|,;]?\s?[A-Za-z]{3,20}\s?[:=]?\s?\[\s*")
@@ -381,9 +382,15 @@ def _step_without_a_name(gaps: Sequence[TextBetween], entries: Sequence[Entry]) 
     in_epoch = any(entry.key.what == "epoch" for entry in entries)
     told = any(entry.key.what in {*SPEEDS, "loss"} for entry in entries)
     for place in sorted(fractions) if told else ():
-        if place - 2 in fractions and _PAIR.fullmatch(gaps[place].text):
+        between = gaps[place].text
+        if place - 2 in fractions and not _BRACKETS.isdisjoint(between) and _LEADS_ON.fullmatch(between):
             epoch_of = Entry(place - 2, Key("epoch"), total=place - 1)
             return [Entry(place, Key("step", BATCH), total=place + 1, in_epoch=True), epoch_of]
+    index = next((place for place in range(len(gaps) - 1) if gaps[place].name == "i"), -1)
+    for place in sorted(fractions) if told and index >= 0 and not in_epoch else ():
+        # "[0/3] i=41 loss 2.1"
+        if gaps[place].text[-1:] == "[" and gaps[place + 2].text[:1] == "]":
+            return [Entry(index, Key("step", BATCH), in_epoch=True), Entry(place, Key("epoch"), total=place + 1)]
     for place in sorted(fractions) if told else ():
         before = gaps[place].text
         if (place or in_epoch) and before.rstrip()[-1:] == "[" and gaps[place + 2].text.lstrip()[:1] in {"]", "("}:

@@ -29,6 +29,8 @@ _TURNS = 0.25
 _SURELY_MOVES = 10
 # A warm-up may double the learning rate from its first report to the second.
 _MOST_OF_SCHEDULE = 2.0
+# A clock goes as fast as that of its lines, but for what they wait to be written.
+_SLOW_CLOCK = 0.1
 # Lines of steps share a moment with few others, and do not come sooner.
 _FEWEST_MOMENTS, _SOONEST_MS = 0.15, 2.0
 
@@ -134,4 +136,6 @@ def is_clock(time_ms: Floats, counts: Floats, growth: float) -> bool:
     if np.isnan(time_ms).any() or growth < 2:
         return False
     passed_s, grown = np.diff(time_ms) / 1e3, np.diff(counts)
-    return bool((np.abs(passed_s - grown) <= 1.0).mean() > NEARLY_ALWAYS)
+    up = grown > 0
+    alike = abs(passed_s[up].sum() - grown[up].sum()) <= _SLOW_CLOCK * grown[up].sum()
+    return bool(alike and (np.abs(passed_s - grown) <= 1.0).mean() > NEARLY_ALWAYS)

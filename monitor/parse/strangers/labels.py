@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from monitor.parse.fields.ordinals import named_first
 from monitor.parse.linear import compiled
 from monitor.parse.lines.envelope import fragments
 from monitor.parse.strangers.lines import without_runs
@@ -24,7 +25,7 @@ def teller(shapes: Sequence[str]) -> Callable[[str], str]:
 
     def told(line: str) -> str:
         for piece in fragments(line):
-            text = " ".join(without_runs(piece.text.strip()).split())
+            text = " ".join(without_runs(named_first(piece.text.strip())).split())
             for pattern in patterns:
                 if match := pattern.match(text):
                     return _said(match.groupdict())

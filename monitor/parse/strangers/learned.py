@@ -259,7 +259,7 @@ def _families(all_found: Sequence[Found]) -> list[list[Member]]:
                 counter.name,
                 found.shape[: counter.place],
                 # Behind something a count may be padded with blanks: "E  1/500", "E100/500".
-                before.rstrip() if counter.place or w.words(before) else before,
+                before.rstrip() if counter.place or counter.total >= 0 or w.words(before) else before,
                 *(_name(found.shape, place) for place in watched),
             )
             families.setdefault(key, []).append(Member(found, plan, counter))
@@ -409,7 +409,7 @@ def _epochs(all_found: Sequence[Found]) -> int:
 
 
 _OF_ALL = re.compile(r"\s*(?:/|of)\s*")
-_EPOCH = re.compile(r"\b(?:epochs?|epoche|epoca|époque|эпоха)\b")
+_EPOCH = re.compile(r"\b(?:epochs?|epoche|epoca|epoka)\b")
 
 
 def _each(who: Ints) -> list[At]:

@@ -14,6 +14,7 @@ import numpy as np
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 from monitor.model import LogPage
+from monitor.parse.fields.languages import foreign
 from monitor.parse.fields.ordinals import named_first
 from monitor.parse.fields.vocabulary import word_set
 from monitor.parse.numbers import clock_s, spelled_s
@@ -24,8 +25,10 @@ Shape = tuple[str, ...]
 """The texts between the numbers, one more than there are numbers."""
 
 # Of one of these every line has a piece that may be learned: it names what training watches, or says that it trains.
-_TRAINING = word_set("train epoch iteration iter optimi gradient backprop sgd adam learner tuning обучени эпоха")
-_WORDS = sorted({*_TRAINING, "训练", "訓練", "학습", *LOSS, *LEARNING, *QUALITY})
+_TRAINING = word_set("train epoch iteration iter optimi gradient backprop sgd adam learner tuning")
+_WORDS = sorted(
+    {*_TRAINING, *LOSS, *LEARNING, *QUALITY, *chain.from_iterable(map(foreign, ("loss", "train", "epoch", "acc")))}
+)
 _SCAN = BytesAhoCorasick([word.encode() for word in _WORDS], implementation=Implementation.DFA)
 # Short words also stand inside of others, as "acc" does in "access".
 _SHORT = np.array([len(word) < 5 and word.isascii() for word in _WORDS])
@@ -44,7 +47,7 @@ _LONGEST = 1_500
 MOST_NUMBERS = 48
 _RUN = re.compile(
     r"(?<=\[)(?P<bar>[#=>*~.\-_|+])[#=>*~.\-_|+ ]{5,}(?=\])"
-    r"|([#=>*~.\-_|+█-▏░▒▓╸╺])(?:\s?[#=>*~.\-_|+█-▏░▒▓╸╺]){2,}|\s{2,}|\t"
+    r"|(?!(?<=\w)_)([#=>*~.\-_|+█-▏░▒▓╸╺])(?:\s?[#=>*~.\-_|+█-▏░▒▓╸╺]){2,}(?!(?<=_)\w)|\s{2,}|\t"
 )
 # Where in a program a logger was called, with its folders.
 _LOCATION = re.compile(r"(?<![\w/.-])(?:[\w.-]*(?:/[\w.-]+)+\.py:\d+|[\w./-]{1,99}\.py(?:\[line:\d+\]|, line \d+))")

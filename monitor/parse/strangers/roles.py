@@ -65,6 +65,13 @@ class Roles(NamedTuple):
     """No word says what the numbers are."""
 
 
+def _likelihood(counter: Counter) -> tuple[float, int]:
+    """Less is likelier. "[120/500] loss 2.1, samples 7680": of samples many make a step, so that anything else comes first
+    that has a total or is called by a letter."""
+    counts = counter.order == w.UNNAMED and (counter.total >= 0 or bool(counter.name))
+    return (w.SAMPLES - 0.5 if counts else counter.order, counter.place)
+
+
 @lru_cache(maxsize=16_384)
 def plan_of(shape: Shape) -> Roles | None:
     """What the numbers may be; None where neither a number nor a word is of training, or nothing can count and there is no
@@ -123,7 +130,7 @@ def plan_of(shape: Shape) -> Roles | None:
     trains = w.trains(said) or epoch >= 0
     if not (losses or (counters and (learning or quality or trains))) or w.evaluates("\0".join(saids)):
         return None
-    counters.sort(key=lambda one: (one.order, one.place))
+    counters.sort(key=_likelihood)
     return Roles(
         tuple(counters), losses, learning, quality, epoch, rank, tuple(entries), trains, evaluates, w.other_work(said)
     )

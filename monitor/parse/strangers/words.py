@@ -17,28 +17,21 @@ COUNTERS = {
     **dict.fromkeys(
         (
             *("step", "steps", "gstep", "nstep", "iteration", "iterations", "iter", "iters", "itr", "it", "iterate"),
-            *("update", "updates", "upd", "upds", "optstep", "schritt", "schritte", "étape", "etape", "paso", "passo"),
-            *("iteración", "iteracion", "iteração", "iteracao", "itération", "шаг", "итерация", "步", "步数", "迭代", "ステップ"),
+            *("update", "updates", "upd", "upds", "optstep"),
         ),
         STEP,
     ),
     **dict.fromkeys(
         (
             *("batch", "batches", "minibatch", "minibatches", "mb", "bat", "idx", "tick", "round"),
-            *("rollout", "episode", "episodes", "lote", "lot", "批次", "батч", "バッチ", "스텝", "배치"),
+            *("rollout", "episode", "episodes", "lot"),
         ),
         BATCH,
     ),
     **dict.fromkeys(
         ("samples", "sample", "seen", "examples", "images", "sentences", "tokens", "kimg", "nimg", "sequences"), SAMPLES
     ),
-    **dict.fromkeys(
-        (
-            *("epoch", "epochs", "ep", "epoche", "épocas", "época", "epoca", "époque", "эпоха"),
-            *("轮", "轮次", "轮数", "エポック", "에포크"),
-        ),
-        EPOCH,
-    ),
+    **dict.fromkeys(("epoch", "epochs", "ep"), EPOCH),
 }  # fmt: skip
 #: Counters of these are of training by themselves; a batch or a sample is also counted by what only reads data.
 OF_TRAINING = word_set(
@@ -63,15 +56,12 @@ OTHER_COUNT = word_set(
 
 # What training makes smaller or larger, by the word that names its number. LOSS and LEARNING are of training by themselves;
 # QUALITY is also what an evaluation prints, and counts only beside a counter of training.
-LOSS = word_set(
-    "loss losses cost xent nll ce bce elbo crit criterion mse objective objf verlust perte pérdida perdida perda потери потеря"
-    " 损失 損失 손실 ロス"
-)
+LOSS = word_set("loss losses cost xent nll ce bce elbo crit criterion mse objective objf")
 LEARNING = word_set("lr lrate grad grads gradient gnorm gradnorm lernrate")
 QUALITY = word_set(
     "acc accuracy ppl perplexity bpc bpd bpb bleu wer cer f1 auc auroc iou miou dice psnr ssim mae rmse err error reward"
-    " rewards return returns score elo likelihood logp loglik logprob entropy kl genauigkeit exactitud точность ошибка"
-    " recall precision 准确率 精度 正确率 误差 誤差 précision précis"
+    " rewards return returns score elo likelihood logp loglik logprob entropy kl recall precision ошибка 误差 誤差 précision"
+    " précis"
 )
 # Of so many that were looked at.
 RESULTS = word_set("correct right hits hit success successes wins win solved passed failed matches found")
@@ -82,12 +72,11 @@ NO_MEASURE = word_set(
 _TRAINS = re.compile(
     r"(?i)(?<![\w/.-])(?:(?:pre|fine-?)?train(?:s|ing|er|ed)?|optimi[sz]er|gradients?|back-?prop\w*|minibatch(?:es)?"
     r"|sgd|adamw?|learner|(?:fine-?)?tuning)(?![\w-])(?!\.\w)"
-    r"|обучени|训练|訓練|학습|entrenamiento|treinamento|entraînement"
 )
 _EVALUATES = re.compile(
     r"(?i)(?<![\w/.])(?:held[ -]?out|hold[ -]?out|dev(?![a-z])|sanity|quiz|cross-?val|oracle|"
     r"valid(?!ity)\w{0,8}|evalu\w{0,6}|eval|test(?:s|ing|ed)?(?![a-z])|prüf|bewert|inference|infer(?:red|ring)?(?![a-z]))"
-    r"|провер|валидац|验证|驗證|测试|測試|検証|評価"
+    r"|провер|評価|评估"
 )
 
 
@@ -132,15 +121,13 @@ _OTHER = re.compile(
 # "return 12.5" is code, unless it is what an episode gained.
 _GAIN = re.compile(r"(?i)\breturn(?=\s?[:=|]?\s?\0)")
 _BEST = re.compile(r"(?i)[(\[]?\bbest\b")
-# Before the name of what is trained, without a blank: "训练步数", "训练误差".
-_OF_TRAINING = re.compile(r"训练|訓練|学習|훈련")
 _WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+")
 
 
 def words(name: str) -> list[str]:
     """The words of a name in lower case, letters of any script."""
     found: list[str] = []
-    for word in _WORD.findall(_OF_TRAINING.sub(r"\g<0> ", name)):
+    for word in _WORD.findall(name):
         lower = word.lower()
         found.extend(JOINED[lower].split() if lower in JOINED else (lower,))
     return found
