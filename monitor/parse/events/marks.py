@@ -241,6 +241,8 @@ _EPOCHS = EventTable(
         # Swin Transformer and its kin.
         event(EPOCH_TRAINED, " training takes ", r"(?i)\bepoch (?P<said>\d{1,6}) training takes \d", captured),
         event(EPOCH_NUMBERED, _EPOCH_GATES, rf"(?i)^{_OF_EPOCH}", captured),
+        # Lightning's checkpoints tell the epoch, and how many steps were made.
+        event(EPOCH_NUMBERED, _EPOCH_GATES, r"\bEpoch (?P<said>\d{1,6}), global step \d{1,12}: '\S", captured),
         # A head above what is said of it.
         event(
             EPOCH_NUMBERED,

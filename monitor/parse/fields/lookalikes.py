@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
-# An evaluation, said in words that are neither part of a path nor of a longer name ("test.py:33", "test-node").
+# An evaluation, said in words that are neither part of a path nor of a longer name ("test.py:33", "test-node"); "evals: 12"
+# are calls of an objective.
 _EVALUATION = re.compile(
-    r"(?i)(?<![\w/.-])(?:evals?|evaluat\w{0,6}|val|valid(?! tok| sam)|validat\w{0,6}|test(?:ing)?"
+    r"(?i)(?<![\w/.-])(?:evals?(?!(?<=s) ?[:=] ?\x00)|evaluat\w{0,6}|val|valid(?! tok| sam)|validat\w{0,6}|test(?:ing)?"
     r"|predict(?:ing|ion)?|inference|(?:held|hold)-?out|mini-?val"
     # "dev" is a device elsewhere, "cv" a coefficient where it names a number.
     r"|dev(?= ?[:\]>|]| (?:set|step|iter|batch|epoch|loss|acc)| ?$)|(?-i:CV)(?! ?[=:]? ?\x00)"
