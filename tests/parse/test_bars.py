@@ -179,7 +179,9 @@ def test_bars_of_other_work_are_no_steps(lines: list[str]) -> None:
             50,
             id="named after its first step",
         ),
-        pytest.param(_draw("Discriminator Loss: 0.5 Generator Loss: 10.6: ", 50, 0.5), 50, id="of a generator the loss"),
+        pytest.param(
+            _draw("Discriminator Loss: 0.5 Generator Loss: 10.6: ", 50, 0.5), 50, id="of a generator the loss"
+        ),
         pytest.param([BEGINS, "  2%|2         | 1/50 [00:01<00:49,  1.00s/it]"], 1, id="just begun"),
         pytest.param(
             [*_draw("", 3, 0.4), "{'loss': 0.5, 'epoch': 1.0}", redraw(3, 3, 1.2, 0.4)], 3, id="a very short one"

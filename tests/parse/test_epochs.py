@@ -76,7 +76,7 @@ TOLD = {
         "Epoch {e}, global step {e}352: 'val/accuracy' reached 0.17{e} (best 0.17{e}), saving model to '/m/{e}.ckpt' as top 1"
     ),
     "a checkpoint of Lightning behind a bar without batches": _of(
-        "Epoch {e}: : 0it [00:{e}, ?it/s, loss=1.5, v_num=0, avg_ep_reward=-.3{e}]Epoch {e}, global step {e}2: 'gain' was not in top 1"
+        "Epoch {e}: : 0it [00:{e}, ?it/s, loss=1.5, v_num=0, gain=.3{e}]Epoch {e}, global step {e}2: 'gain' was not in top 1"
     ),
     "JSON": _of('{{"epoch": {e}, "train_loss": {loss}, "lr": 0.001, "time": 33.1}}'),
     "DETR's": _of(

@@ -40,8 +40,8 @@ REPORTS = [
     "Epoch {epoch}/3 Batch {step}/60 训练损失: {loss} 验证损失: 2.0 耗时: {time}s",
     "Step {step}/60 손실: {loss} 시간: {time}s",
 ]
-# What English words make a report of by themselves is not learned.
-IN_ENGLISH = ("Batch", "Step", "Epoch [", "s/iteración", "Iteration")
+# What has words enough that readers know is not learned.
+IN_ENGLISH = ("Batch", "Step", "Epoch [", "s/iteración", "Iteration", "Verlust")
 
 
 def lines(report: str) -> list[str]:

@@ -101,7 +101,7 @@ STEP_NAMES = {
     ),
     "global step per max steps": GLOBAL_STEP,  # "global_step/max_steps": "10/1000"
     "step": STEP,
-    **dict.fromkeys(("iteration", "iter", "it", "update", "g step"), ITERATION),
+    **dict.fromkeys(("iteration", "iter", "it", "update", "g step", "n iter", "n iters", "n step"), ITERATION),
     **dict.fromkeys(("batch", "minibatch", "mini batch", "step in epoch", "batch in epoch", "iter in epoch"), BATCH),
     **dict.fromkeys(("episode", "episode num", "episode number"), EPISODE),  # beside it steps are its length
     **dict.fromkeys(("steps", "iters", "iterations", "updates"), STEPS),

@@ -3,9 +3,10 @@
 ``1/100  2.73G  1.162  2.341  1.252  16  640:  25%|##5       | 50/200 [00:12<00:37,  4.05it/s]`` and, since 2025,
 ``1/100  2.7G  1.162 … 640: 25% ━━━───────── 50/200 4.1it/s 12.3s<37.0s``: epoch, memory held by the allocator, the losses by
 part (no sum, so none is taken), instances, image size; then a bar over the batches of the epoch with a moving average, or
-at its end the mean since its start. Some consoles keep no bar: ``640: 25% 50/200 [00:12<00:37,  4.05it/s]``. The description changes with every redraw, so that only this family knows it to be
-ONE bar; it is handed on as a tqdm bar. Traps: the bar of the validation has words (``Class  Images  Instances``) in
-front; versions differ in whether "G" is 10^9 or 2^30 bytes (today 2^30, as taken here).
+at its end the mean since its start. Some consoles keep no bar: ``640: 25% 50/200 [00:12<00:37,  4.05it/s]``. The
+description changes with every redraw, so that only this family knows it to be ONE bar; it is handed on as a tqdm bar.
+Traps: the bar of the validation has words (``Class  Images  Instances``) in front; versions differ in whether "G" is 10^9
+or 2^30 bytes (today 2^30, as taken here).
 """
 
 from monitor.parse.family import NUMBER, Line

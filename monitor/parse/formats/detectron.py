@@ -13,7 +13,7 @@ GATES = ("total_loss: ", "max_mem: ", "max mem: ")
 LINES = (
     Line(
         "detectron",
-        r"\biter: (?:\d{1,9}/)?<step>\s(?P<rest>.*)",
+        r"\biter: (?:\d{1,9}/)?<step>\s(?! ?\|)(?P<rest>.*)",
         more=(r"(?<![\w.])(?:total_)?loss: <loss>", r"\bmax[_ ]mem: <mib>"),
         times=(
             ("step", r"(?<![\w.])last_time: <s>"),

@@ -93,7 +93,8 @@ _NUMBERS = re.compile(r"[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?|\bnan\b|\binf\b")
 # In a description: words that tell of other work wherever they stand; then those that do where it begins with them.
 _OTHER = re.compile(
     r"(?i)\b(?:download|(?:pre|re)?load|eval|valid|val\b(?! (?:loss|acc))|dev\b|sanity|test|predict|infer(?:ence|ring)|map|token"
-    r"|filter|generat(?!ors?[ _]?loss)|sav|writ|extract|group|flatten|creat|fetch|upload|prepar|process(?:ed|ing)|preprocess|convert|cast|resolv"
+    r"|filter|generat(?!ors?[ _]?loss)|sav|writ|extract|group|flatten|creat|fetch|upload|prepar|process(?:ed|ing)|preprocess"
+    r"|convert|cast|resolv"
     r"|comput|calc(?:ulat|\b)|shard|checkpoint|pack|cach|denoising|class +images\b|classes +top\d"
     r"|(?:encod|decod|embedd|index|scor|sampl|collect|merg|splitt|verify|scann|calibrat|quantiz|copy|read|build|unzipp|unpack)ing)"
     r"|^\W*(?:rollouts?|prompts?|requests?|ddim|sampler"

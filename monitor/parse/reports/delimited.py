@@ -37,7 +37,21 @@ GATES = (
     *(f",{name}" for name in ("step", "iteration", "iter,", "loss", "train_loss")),
     *(
         f"{name}{behind}"
-        for name in ("tep", "TEP", "ter", "ITER", "teration", "TERATION", "Itr", "pdate", "atch", "poch", "POCH")
+        for name in (
+            "tep",
+            "TEP",
+            "ter",
+            "ITER",
+            "teration",
+            "TERATION",
+            "Itr",
+            "pdate",
+            "atch",
+            "poch",
+            "POCH",
+            "teps",
+            "ters",
+        )
         for behind in _BEHIND_A_NAME
     ),
     *("E    # ", "oss\t", "oss |", "OSS |", "OSS  ", "step loss", "step time"),

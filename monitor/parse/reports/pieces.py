@@ -23,44 +23,87 @@ FORMAT = "piece"
 #: The unit of a time that is printed as a clock.
 CLOCK = ":"
 _UNIT = "\0"
+# How the name of a number ends that tells something of a step, and what stands between the two.
+_ENDS = (
+    *(
+        "tep",
+        "teps",
+        "ter",
+        "ters",
+        "teration",
+        "terations",
+        "Itr",
+        "atch",
+        "atches",
+        "pdate",
+        "pdates",
+        "poch",
+        "ount",
+    ),
+    *(
+        "ime",
+        "imer",
+        "lapsed",
+        "lasped",
+        "lapse",
+        "uration",
+        "took",
+        "_s",
+        "_ms",
+        "_sec",
+        "(s)",
+        "(ms)",
+        "(sec)",
+        "(secs)",
+    ),
+    *("(seconds)", "per_step", "/step", "per_iter", "/iter", "/it", "per_batch", "/batch", "per_iteration", "/ms"),
+    *(
+        "per_sec",
+        "per_second",
+        "per sec",
+        "per second",
+        "/s",
+        "/sec",
+        "fps",
+        "FPS",
+        "SPS",
+        "TPS",
+        "tps",
+        "hroughput",
+        "peed",
+    ),
+    *("oss", "oss_mean", "oss_total", "oss/total", "oss/train", "rror", "ETA", "eta", "ms", "timesteps", "nupdates"),
+)
+_SIGNS = (":", "=", " :", " =", " |", "  ", "\t", '":', "':")
 GATES = (
     *keyvalue.GATES,
+    *(end + sign for end in _ENDS for sign in _SIGNS),
+    *(f"ime {word}:" for word in ("used", "Used", "taken", "Taken", "spent", "Spent")),
     *(
         "time_elapsed",
-        "ime:",
         "ime (",
-        "ime=",
-        "ime =",
-        "ime |",
-        "ime  ",
-        "imer:",
-        "lapsed:",
-        "lasped:",
-        "lapsed  ",
-        "lapsed |",
-        "uration:",
-        *("(s):", "(sec):", "(secs):", "(seconds):", "(ms):", "(s) =", "lapsed ="),
-        "_iter_s:",
-        "_total_s:",
-        *("took:", "ime_s:", "ime_ms:", "ime':"),
-        *(f"ime {word}:" for word in ("used", "Used", "taken", "Taken", "spent", "Spent")),
-    ),
-    *(" --", " ==", " **", "ETA ", "ETA:", "atchs)", "atches"),
-    *(
+        " --",
+        " ==",
+        " **",
+        "ETA ",
+        "atchs)",
+        "atches",
         "raining_iteration",
-        "Epoch  ",
-        "Epoch |",
-        "iterations  ",
-        "iterations |",
         "timesteps",
         "nupdates",
+    ),
+    *(
+        "it:",
+        "it  ",
+        "it =",
+        "it=",
         "EnvInteracts",
         "EnvSteps",
         "Itr",
+        "E2E latency=",
+        "End-to-End => Latency:",
+        "teps/s",
     ),
-    *("oss_mean", "rror:", "E2E latency=", "End-to-End => Latency:"),
-    *("fps  ", "fps |", "fps:", "FPS:", "SPS:", "TPS:", "tps:", "hroughput", "peed:"),
-    *("oss  ", "oss |", "teps/s", "per second:", 'tep":', 'ter":', 'ration":', 'oss":', 'ime":'),
 )
 _LONGEST = 240
 _MOST_PAIRS = 12
@@ -96,7 +139,7 @@ _PAIR = re.compile(rf"{_NAME}[\"']?(?:[:=]|\s->|\s-(?=\s)|(?<=ETA)(?=\s))\s?[\"'
 # Two cells of a frame, or aligned by blanks.
 _CELLS = re.compile(rf"{_NAME}:?(?:\s*[|│┃]\s*|\s{{2,40}}|\t)[\"']?{_VALUE}")
 _COUNTED = re.compile(
-    r"(?P<name>[A-Za-z_][A-Za-z_ ]{0,40}?)(?: #|[ #]| ?\[\s{0,9})(?P<value>\d[\d,]{0,15})"
+    r"(?P<name>[A-Za-z_][A-Za-z_/ ]{0,40}?)(?: #|[ #]| ?\[\s{0,9})(?P<value>\d[\d,]{0,15})"
     r"(?:\s?(?:/|of)\s?(?P<total>\d[\d,]{0,15}))?(?:\s?\])?(?:\s|$)"
 )
 _AROUND_SIGN = re.compile(r"\s{0,40}(?<![:=])([:=])\s{1,60}")

@@ -75,7 +75,8 @@ _TRAINS = re.compile(
 )
 _EVALUATES = re.compile(
     r"(?i)(?<![\w/.])(?:held[ -]?out|hold[ -]?out|dev(?![a-z])|sanity|quiz|cross-?val|oracle|"
-    r"valid(?!ity)\w{0,8}|evalu\w{0,6}|eval(?!s ?[:=] ?\0)|test(?:s|ing|ed)?(?![a-z])|prüf|bewert|inference|infer(?:red|ring)?(?![a-z]))"
+    r"valid(?!ity)\w{0,8}|evalu\w{0,6}|eval(?!s ?[:=] ?\0)|test(?:s|ing|ed)?(?![a-z])|prüf|bewert|inference"
+    r"|infer(?:red|ring)?(?![a-z]))"
     r"|провер|評価|评估"
 )
 
