@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -403,15 +404,46 @@ def test_the_last_redraw_of_each_epoch_counts_also_where_the_newest_epoch_was_cu
     [
         *[(end, 2.48) for end in ("2.48s", "2.48s/", "2.48s/i", "2.48s/it", "2.48s/it]")],
         *[(end, 0.4) for end in ("2.50i", "2.50it", "2.50it/", "2.50it/s", "2.50it/s]")],
-        *[(end, None) for end in ("", "2", "2.", "2.48", "213")],
+        # What is left of it is no rate: the clock tells.
+        *[(end, 1.0) for end in ("", "2", "2.", "2.48", "213")],
     ],
 )
-def test_a_bar_that_a_narrow_screen_cut_off_is_one(end: str, time_s: float | None) -> None:
+def test_a_bar_that_a_narrow_screen_cut_off_is_one(end: str, time_s: float) -> None:
     bars = [f"\rIteration:  {2 * at}%|▍ | {at}/50 [00:{at:02}<00:{50 - at:02},  {end}\x1b[A" for at in range(1, 50)]
     found = parse(bars).steps
     assert found["step"].tolist() == list(range(1, 50))
-    assert found["step_time_s"].dropna().tolist() == pytest.approx([time_s] * 49 if time_s else [])
+    times_s = found["step_time_s"].dropna().tolist()
+    assert times_s == pytest.approx([time_s] * len(times_s))
+    assert len(times_s) >= 47
     assert parse([bar.replace("Iteration", "Downloading") for bar in bars]).steps.empty
+
+
+@pytest.mark.parametrize(
+    "bar",
+    [
+        "Epoch {epoch}:  {share}%|##  | {step}/40 [{clock}<00:09, {pace}Batch/s, loss=2.5]",
+        "Epoch {epoch}:  {share}%|##  | {step}/40 [{clock}<00:09, {time}s/Batch, loss=2.5]",
+        "{share}%|##  | {step}/40 [{clock}<00:09, {time}s/ steps, loss=2.5]",
+        "Train:  {share}%|##  | {step}/40 [{clock}<00:09, {pace} steps/s, loss=2.5]",
+        "Epoch {epoch}:  {share}%|##  | {step}/40 [{clock}<00:09, {time}s/it, loss=tensor(2.5, device='cuda:0')]",
+        "Epoch {epoch}:  {share}%|##  | {step}/40 [{clock}<00:09]",
+        "Epoch {epoch}:  {share}%|##  | {step}/40 [{clock}<00:09, loss=2.5]",
+        "Training  {share}%|##  | {step}/40 [{clock}, loss=2.5]",
+        "|##  | {step}/40 [{clock}<00:09, {time}s/it, loss=2.5]",
+        "Epoch {epoch} |##  | {step}/40 [{clock}<00:09, {pace}it/s, loss=2.5]",
+        "Epoch {epoch} |##  | {step}/40 [{clock}<00:09, {time}s/Batch, loss=2.5]",
+    ],
+)
+@pytest.mark.parametrize("sign", ["\n", "\r"])
+def test_a_bar_is_read_whatever_its_unit_and_its_format(bar: str, sign: str) -> None:
+    redraws = []
+    for epoch, step in product((1, 2), range(1, 41)):
+        clock = f"{step * 5 // 120:02}:{step * 5 // 2 % 60:02}"
+        redraws.append(bar.format(epoch=epoch, step=step, share=5 * step // 2, clock=clock, time="2.50", pace="0.40"))
+    steps = parse(["Start training", *sign.join(redraws).split("\n"), "Done"]).steps
+    assert steps["step"].tolist() == [*range(1, 41)] * 2
+    assert steps["step_time_s"].median() == pytest.approx(2.5, abs=0.05)
+    assert steps["loss"].notna().all() == ("loss" in bar)
 
 
 def _nameless(total: int) -> str:

@@ -20,7 +20,22 @@ from monitor.parse.rows import NO_STEP, Meaning, Reading
 FORMATS = ("tqdm", "hf-trainer")
 GATES = (
     *("%|", "it/s", "s/it", "it [", "'loss':", "train_step_timing in s="),
-    *("iter/s", "ba/s", "s/ba", "batch/s", "batches/s", "step/s", "s/step", "steps/s", "update/s", "img/s", "s/img"),
+    *(
+        "iter/s",
+        "ba/s",
+        "s/ba",
+        "atch/s",
+        "atches/s",
+        "tep/s",
+        "s/step",
+        "teps/s",
+        "pdate/s",
+        "img/s",
+        "s/img",
+        "s/batch",
+        "s/Batch",
+        "s/ step",
+    ),
 )
 
 BEFORE = {
@@ -29,21 +44,22 @@ BEFORE = {
 }
 
 # What a bar counts; bars over samples are the training's where they show a loss.
-_UNIT = r"it|ba|batch(?:es)?|steps?|iters?|updates?|img"
+_UNIT = r"it|ba|[Bb]atch(?:es)?|[Ss]teps?|[Ii]ter(?:ation)?s?|[Uu]pdates?|BATCH|STEP|img"
 _CLOCK = r"(?P<hms>[\d:, days]{1,40})"
 _RATE = (
-    rf"(?P<rate>[\d.eE+-]{{1,20}}|\?)\s{{0,2}}(?:s/(?P<each>{_UNIT})|(?P<many>{_UNIT})/s)(?P<rest>[^\]]{{0,1000}})\]"
+    rf"(?P<rate>[\d.eE+-]{{1,20}}|\?)\s{{0,2}}(?:s/ ?(?P<each>{_UNIT})|(?P<many>{_UNIT})/s)(?P<rest>[^\]]{{0,1000}})\]"
 )
 # The description stands before the percentage: it is what lies between the last bar and this match. With ``unit_scale`` counts
 # have three digits: "7.00/12.0".
-_BAR_HEAD = (
-    r"(?P<percent>\d{1,3})%(?:\|[^|\n]{0,400}\|)?\s{0,20}(?P<step>\d{1,15})(?:\.00?)?/(?P<total>\d{1,15})(?:\.00?)?"
-    rf"\s{{0,20}}\[{_CLOCK}<[^,\]]{{0,40}}(?:, [\d:]{{1,20}})?,\s{{0,20}}"
+_BAR_SINCE = (
+    r"(?:(?P<percent>\d{1,3})%(?:\|[^|\n]{0,400}\|)?|\|[^|\n]{0,400}\|)\s{0,20}"
+    rf"(?P<step>\d{{1,15}})(?:\.00?)?/(?P<total>\d{{1,15}})(?:\.00?)?\s{{0,20}}\[{_CLOCK}"
 )
+_BAR_HEAD = rf"{_BAR_SINCE}<[^,\]]{{0,40}}(?:, [\d:]{{1,20}})?,\s{{0,20}}"
 _BAR = re.compile(_BAR_HEAD + _RATE)
 _STEP_UNIT = _UNIT.removesuffix("|img")
 _SECONDS_OR_PACE = (
-    rf"(?:(?P<s>[\d.eE+-]{{1,20}})\s{{0,2}}s/(?:{_STEP_UNIT})"
+    rf"(?:(?P<s>[\d.eE+-]{{1,20}})\s{{0,2}}s/ ?(?:{_STEP_UNIT})"
     rf"|(?P<pace>[\d.eE+-]{{1,20}})\s{{0,2}}(?:{_STEP_UNIT})/s)"
 )
 #: As Logs Insights is asked for them, which needs no clock.
@@ -51,7 +67,11 @@ LINES = (Line("tqdm", _BAR_HEAD + _SECONDS_OR_PACE, meaning="smoothed", one_tota
 # A narrow screen cuts a bar off: of its rate what is left of the unit tells which it is, if a letter is there.
 _CUT = re.compile(
     _BAR_HEAD
-    + r"(?P<rate>[\d.]{0,20})\s{0,2}(?:(?P<each>s)(?:/[a-z]{0,6})?|(?P<many>(?:i|b|u)[a-z]{0,6})(?:/s?)?)?(?P<rest>)\s*$"
+    + r"(?P<rate>[\d.]{0,20})\s{0,2}(?:(?P<each>s)(?:/[a-z]{0,6})?|(?P<many>(?:i|b|B|u)[a-z]{0,6})(?:/s?)?)?(?P<rest>)\s*$"
+)
+# A bar that is drawn without a rate, as ``bar_format`` may ask for: its clock tells.
+_UNRATED = re.compile(
+    rf"{_BAR_SINCE}(?:<[^,\]]{{0,40}})?(?P<rate>)(?P<each>)(?P<many>)(?P<rest>(?:,\s(?![^\]]{{0,400}}/s|[^\]]{{0,400}}s/)[^\]]{{0,1000}})?)\]"
 )
 # NeMo's newer bars tell the time of the step in place of a rate.
 _TIMED = re.compile(
@@ -63,7 +83,7 @@ _NO_TOTAL = re.compile(
     rf"(?<![\w.])(?P<step>\d{{1,15}})(?:/\?|{_UNIT}) \[{_CLOCK}(?:<[^,\]]{{0,40}})?,\s{{0,20}}" + _RATE
 )
 _LONGEST_DESCRIPTION = 120
-_NUMBER = r"(?P<loss>[-+]?(?:\d[\d.]{0,30}(?:[eE][-+]?\d{1,3})?|nan|inf))"
+_NUMBER = r"(?:tensor\()?(?P<loss>[-+]?(?:\d[\d.]{0,30}(?:[eE][-+]?\d{1,3})?|nan|inf))"
 _LOSS = re.compile(rf"(?<![\w/.-])(?:train[_/]|reduced_train_)?loss=\s?{_NUMBER}")
 # NeMo's bars also show Lightning's running mean, as "loss=".
 _OF_STEP = re.compile(rf"(?<![\w/.-])reduced_train_loss=\s?{_NUMBER}")
@@ -112,11 +132,11 @@ _LOCAL = re.compile(r"(?i)(?<![a-z])(?:gpu|cuda|device)[ =:#_]{0,2}(?P<number>\d
 
 def read(text: str) -> Iterator[Reading]:
     """The redraws of training bars and the losses in ``text``; bars of downloads, evaluations and such are left out."""
-    found = _bars(_BAR, text) if "%" in text else []
+    found = _bars(_BAR, text) if "%" in text or "| " in text else []
     if not found and "train_step_timing" in text:
         found = _bars(_TIMED, text)
     if not found and "%|" in text:
-        found = _bars(_CUT, text)
+        found = _bars(_UNRATED, text) or _bars(_CUT, text)
     yield from found
     if "it [" in text or (not found and "[" in text):
         yield from _bars(_NO_TOTAL, text)
@@ -156,7 +176,7 @@ def _loss(rest: str) -> re.Match[str] | None:
 def _redraw(match: re.Match[str], what: str, bar: str, total: int | None) -> Reading:
     rate, rest = number(match["rate"]), match["rest"]
     per_second = match["many"] is not None
-    if match["each"] is match["many"] is None:
+    if not match["each"] and not match["many"]:
         rate = None
     steps, clock = count(match["step"]), clock_s(match["hms"])
     time_s = duration_s(1.0 / rate if per_second else rate) if rate else None

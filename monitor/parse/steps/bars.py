@@ -425,14 +425,15 @@ def by_its_clock(table: Readings, at: At, of_run: bool, before: float) -> Floats
     """Seconds of a step at each redraw of one run of a bar, by the bar's clock, of whole seconds mostly; None where its rate
     tells as much.
 
-    The clock is right where it is ``of_run``, so that the rate is all that passed over the steps of its epoch; where the count
-    leapt to where a resumed training goes on, which a smoothed rate remembers for some thirty redraws; and, if many seconds
-    lie between two redraws, where the rate is rounded by more than they are (Lightning's ``0.04it/s``), or tells of other steps:
-    a smoothed one spreads a pause over the steps behind it.
+    The clock is all there is of a bar without a rate. It is right where it is ``of_run``, so that the rate is all that passed
+    over the steps of its epoch; where the count leapt to where a resumed training goes on, which a smoothed rate remembers for
+    some thirty redraws; and, if many seconds lie between two redraws, where the rate is rounded by more than they are
+    (Lightning's ``0.04it/s``), or tells of other steps: a smoothed one spreads a pause over the steps behind it.
     """
     steps, clock, rate_s, rated = table.step[at], table.clock_s[at], table.time_s[at], table.throughput[at]
     tick_s = last_digit(clock[~np.isnan(clock)])
-    if of_run or _leapt(steps, clock, rate_s):
+    unrated = bool(np.isnan(rate_s).all() and np.isnan(rated).all())
+    if of_run or unrated or _leapt(steps, clock, rate_s):
         return clocks.differenced(steps, clock, tick_s, before)
     moved, passed = np.diff(steps), np.diff(clock)
     known = (moved > 0) & (passed > 0) & ~np.isnan(rate_s[1:])
