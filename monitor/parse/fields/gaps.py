@@ -36,6 +36,8 @@ _ELAPSED = re.compile(r" ?elapsed(?=\s*(?:$|[|,;)\]]))")
 _TRAILING = re.compile(r" {1,2}([A-Za-z][A-Za-z_ ]{1,24}[a-z])(?=[,;|)]|$)")
 _AROUND = " -*~.>·•!?+&\\"
 _MEANS = frozenset({"mean", "avg", "average", "median"})
+# What a logger sets in front is the name of no number.
+_LEVELS = frozenset({"INFO", "DEBUG"})
 _TRAIL = " \t=:\"'#"
 # The word before "step" that makes it another count.
 _OTHER_COUNT = word_set(
@@ -169,6 +171,8 @@ def _last(text: str) -> str:
     """The name that ends a text; of "Step time:  mean" both words."""
     *before, last = _SPLIT.split(text)
     last = last.strip(_AROUND)
+    if last in _LEVELS:
+        return ""
     if last.lower() not in _MEANS:
         return last
     return " ".join([*[piece for each in before if (piece := each.strip(_AROUND))][-1:], last])
