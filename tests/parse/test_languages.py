@@ -76,7 +76,7 @@ def test_what_was_learned_tells_the_line_as_it_is_printed(report: str) -> None:
         ("训练的平均损失为0.5", "train avg loss 为0.5"),
         ("步3", "step 3"),
         ("2分20秒", "2分20s"),
-        ("temps passo", "temps step"),
+        ("época passo", "epoch step"),
         ("passou 3 bytes", "passou 3 bytes"),
     ],
 )

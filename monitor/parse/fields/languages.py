@@ -6,7 +6,7 @@ Only words beside numbers matter: a report in Chinese is read as the same report
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 # English -> the words of scripts that set no blanks between them; a name is put together of several: "平均|训练|损失".
 _WITHOUT_BLANKS = {
@@ -18,10 +18,12 @@ _WITHOUT_BLANKS = {
     "episode": "回合 エピソード 에피소드",
     "lr": "学习率 學習率 学習率 학습률",
     "acc": "准确率 正确率 精度 准确度 正解率 정확도",
+    "error": "误差 誤差",
     "reward": "奖励 報酬 보상",
     "grad norm": "梯度范数 勾配ノルム",
     "train": "训练 訓練 学習 훈련 학습",
     "validation": "验证集 验证 驗證 検証 검증",
+    "evaluation": "评估 評価 평가",
     "test": "测试集 测试 測試 テスト 테스트",
     "avg": "平均 평균",
     "total": "总计 总 總 合計 총",
@@ -32,7 +34,7 @@ _WITHOUT_BLANKS = {
     "throughput": "吞吐量 スループット 처리량",
     "speed": "速度 속도",
     "samples": "样本 サンプル 샘플",
-    "gpu mem": "显存占用 显存 GPU内存",
+    "gpu mem": "显存占用 显存",
     "ms": "毫秒 ミリ秒",
     "s": "秒钟 秒 초",
     "": "每 个 的",
@@ -51,8 +53,10 @@ _WITH_BLANKS = {
     "elapsed": "прошло",
     "speed": "скорость",
     "accuracy": "genauigkeit exactitud точность",
+    "error": "ошибка",
+    "precision": "précision précis precisión precisão",
     "train": "обучение обучения обучении entrenamiento treinamento entraînement treino",
-    "validation": "валидация валидации validación validação",
+    "validation": "проверка проверки валидация валидации validación validação",
 }
 _PHRASES = {
     "소요 시간": "소요시간",
@@ -68,17 +72,19 @@ def _by_foreign(table: dict[str, str]) -> dict[str, str]:
 
 
 _GLUED, _APART = _by_foreign(_WITHOUT_BLANKS), _by_foreign(_WITH_BLANKS)
-#: Words that stand in a log of any language as they do in English: of one word each, ASCII.
+#: Those that may stand in lines of ASCII alone, which nobody translates.
 IN_ASCII = {word: english for word, english in _APART.items() if word.isascii() and len(word) > len("pro")}
 
 
-def _any_of(words: Iterator[str] | dict[str, str]) -> str:
+def _any_of(words: Iterable[str]) -> str:
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
-_TERM = re.compile(_any_of(_GLUED))
+# Most of what is not ASCII are bars and frames; the scripts of these terms are looked for first.
+_FOREIGN_LETTER = re.compile(r"[^\W\d_A-Za-z]")
+_TERM = re.compile(rf"(?=[\u3040-\u9fff\uac00-\ud7a3])(?:{_any_of(_GLUED)})")
 _TERMS = re.compile(f"(?:{_TERM.pattern})+")
-_WORD = re.compile(rf"(?i)(?<![^\W\d_])(?:{_any_of(_APART)})(?![^\W\d_])")
+_WORD = re.compile(r"[^\W\d_]+")
 _SECONDS = re.compile(r"(?<=\d) ?(?:[秒초](?!\w)|(?:с|сек|секунд[аы]?|seg|giây)(?![^\W\d_]))")
 _PHRASE = re.compile(_any_of(_PHRASES))
 _SIGNS = str.maketrans("：，（）％＝｜【】", ":,()%=|[]")
@@ -92,9 +98,11 @@ def foreign(english: str) -> list[str]:
 
 def in_english(text: str) -> str:
     """``text`` with the words and signs of the reports in it as English and ASCII have them."""
-    text = _PHRASE.sub(lambda match: _PHRASES[match[0]], text.translate(_SIGNS))
-    text = _SECONDS.sub("s", text)
-    text = _WORD.sub(lambda match: _APART[match[0].lower()], text)
+    text = text.translate(_SIGNS)
+    if _FOREIGN_LETTER.search(text) is None:
+        return text
+    text = _SECONDS.sub("s", _PHRASE.sub(lambda match: _PHRASES[match[0]], text))
+    text = _WORD.sub(lambda match: _APART.get(match[0].lower(), match[0]), text)
     return _TERMS.sub(_said, text)
 
 

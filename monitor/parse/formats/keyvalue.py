@@ -93,8 +93,9 @@ _LEADS_ON = re.compile(r"\s*[\])]?\s*[,|:-]?\s*[\[(]?\s*")
 # "after 12 steps"
 _AFTER = re.compile(r"(?i)\bafter $")
 _STEPS_DONE = re.compile(r"(?i) (?:train(?:ing)? )?(?:steps|step\(s\)|iterations|iters|updates|batches)(?!\w)")
-# "[3/25][50/391]", "[3/25] (50/391)", "[3/25] 50/391": epoch, batch.
+# In "[3/25][50/391]", "[3/25] (50/391)", "[3/25] 50/391" one of them stands between epoch and batch.
 _BRACKETS = frozenset("[](){}")
+# "Iter: [2][250/391]"
 _PAIR = re.compile(r"\]\s?,?\s{0,2}\[\s*")
 # "epoch: [1 / 20] | sentence: [20 / 67]"
 _ANY_COUNT = re.compile(r"\s?\]\s?[|,;]?\s?[A-Za-z]{3,20}\s?[:=]?\s?\[\s*")

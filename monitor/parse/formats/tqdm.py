@@ -20,22 +20,8 @@ from monitor.parse.rows import NO_STEP, Meaning, Reading
 FORMATS = ("tqdm", "hf-trainer")
 GATES = (
     *("%|", "it/s", "s/it", "it [", "'loss':", "train_step_timing in s="),
-    *(
-        "iter/s",
-        "ba/s",
-        "s/ba",
-        "atch/s",
-        "atches/s",
-        "tep/s",
-        "s/step",
-        "teps/s",
-        "pdate/s",
-        "img/s",
-        "s/img",
-        "s/batch",
-        "s/Batch",
-        "s/ step",
-    ),
+    *("iter/s", "ba/s", "s/ba", "atch/s", "atches/s", "s/batch", "s/Batch", "tep/s", "s/step", "teps/s", "s/ step"),
+    *("pdate/s", "img/s", "s/img"),
 )
 
 BEFORE = {
@@ -71,7 +57,9 @@ _CUT = re.compile(
 )
 # A bar that is drawn without a rate, as ``bar_format`` may ask for: its clock tells.
 _UNRATED = re.compile(
-    rf"{_BAR_SINCE}(?:<[^,\]]{{0,40}})?(?P<rate>)(?P<each>)(?P<many>)(?P<rest>(?:,\s(?![^\]]{{0,400}}/s|[^\]]{{0,400}}s/)[^\]]{{0,1000}})?)\]"
+    rf"{_BAR_SINCE}(?:<[^,\]]{{0,40}})?(?P<rate>)(?P<each>)(?P<many>)"
+    # What has a rate of its own counts something else.
+    r"(?P<rest>(?:,\s(?![^\]]{0,400}(?:/s|s/))[^\]]{0,1000})?)\]"
 )
 # NeMo's newer bars tell the time of the step in place of a rate.
 _TIMED = re.compile(

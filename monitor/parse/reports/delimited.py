@@ -37,21 +37,7 @@ GATES = (
     *(f",{name}" for name in ("step", "iteration", "iter,", "loss", "train_loss")),
     *(
         f"{name}{behind}"
-        for name in (
-            "tep",
-            "TEP",
-            "ter",
-            "ITER",
-            "teration",
-            "TERATION",
-            "Itr",
-            "pdate",
-            "atch",
-            "poch",
-            "POCH",
-            "teps",
-            "ters",
-        )
+        for name in sorted(v.word_set("tep teps TEP ter ters ITER teration TERATION Itr pdate atch poch POCH"))
         for behind in _BEHIND_A_NAME
     ),
     *("E    # ", "oss\t", "oss |", "OSS |", "OSS  ", "step loss", "step time"),

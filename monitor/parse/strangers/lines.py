@@ -26,9 +26,8 @@ Shape = tuple[str, ...]
 
 # Of one of these every line has a piece that may be learned: it names what training watches, or says that it trains.
 _TRAINING = word_set("train epoch iteration iter optimi gradient backprop sgd adam learner tuning")
-_WORDS = sorted(
-    {*_TRAINING, *LOSS, *LEARNING, *QUALITY, *chain.from_iterable(map(foreign, ("loss", "train", "epoch", "acc")))}
-)
+_FOREIGN = chain.from_iterable(map(foreign, ("loss", "train", "epoch", "acc", "accuracy", "error", "precision")))
+_WORDS = sorted({*_TRAINING, *LOSS, *LEARNING, *QUALITY, *_FOREIGN})
 _SCAN = BytesAhoCorasick([word.encode() for word in _WORDS], implementation=Implementation.DFA)
 # Short words also stand inside of others, as "acc" does in "access".
 _SHORT = np.array([len(word) < 5 and word.isascii() for word in _WORDS])

@@ -68,7 +68,7 @@ class Roles(NamedTuple):
 def _likelihood(counter: Counter) -> tuple[float, int]:
     """Less is likelier. "[120/500] loss 2.1, samples 7680": of samples many make a step, so that anything else comes first
     that has a total or is called by a letter."""
-    counts = counter.order == w.UNNAMED and (counter.total >= 0 or bool(counter.name))
+    counts = counter.order == w.UNNAMED and (counter.total >= 0 or len(counter.name) == 1)
     return (w.SAMPLES - 0.5 if counts else counter.order, counter.place)
 
 

@@ -60,8 +60,7 @@ LOSS = word_set("loss losses cost xent nll ce bce elbo crit criterion mse object
 LEARNING = word_set("lr lrate grad grads gradient gnorm gradnorm lernrate")
 QUALITY = word_set(
     "acc accuracy ppl perplexity bpc bpd bpb bleu wer cer f1 auc auroc iou miou dice psnr ssim mae rmse err error reward"
-    " rewards return returns score elo likelihood logp loglik logprob entropy kl recall precision ошибка 误差 誤差 précision"
-    " précis"
+    " rewards return returns score elo likelihood logp loglik logprob entropy kl recall precision"
 )
 # Of so many that were looked at.
 RESULTS = word_set("correct right hits hit success successes wins win solved passed failed matches found")
@@ -77,7 +76,6 @@ _EVALUATES = re.compile(
     r"(?i)(?<![\w/.])(?:held[ -]?out|hold[ -]?out|dev(?![a-z])|sanity|quiz|cross-?val|oracle|"
     r"valid(?!ity)\w{0,8}|evalu\w{0,6}|eval(?!s ?[:=] ?\0)|test(?:s|ing|ed)?(?![a-z])|prüf|bewert|inference"
     r"|infer(?:red|ring)?(?![a-z]))"
-    r"|провер|評価|评估"
 )
 
 
