@@ -45,7 +45,7 @@ _read_line = reader(LINES, __name__)
 _COPY = re.compile(spelled(_SAMPLES))
 _LOSS_OF_COPY = re.compile(spelled(_LOSS))
 _MORE = re.compile(
-    r"(?P<name>[A-Za-z][\w/ ]{1,30})[:=]\s{0,4}(?P<value>\d{1,12}(?:\.\d{1,12})?)"
+    r"(?:(?P<name>[A-Za-z][\w/ ]{1,30})[:=]\s{0,4})?(?<![\w.])(?P<value>\d{1,12}(?:\.\d{1,12})?)"
     r"(?:\s?(?P<unit>[A-Za-z]{1,10}(?:/[A-Za-z]{1,10})?))?"
 )
 
@@ -62,11 +62,16 @@ def _copied(match: re.Match[str]) -> Reading:
         return report
     report = report._replace(loss=number(loss["loss"]))
     for more in _MORE.finditer(match["rest"], loss.end()):
-        key = measured(key_of(more["name"].strip()), unit_of(more["unit"]) if more["unit"] else None)
+        unit = unit_of(more["unit"]) if more["unit"] else None
+        key = measured(key_of(more["name"].strip()) if more["name"] else None, unit)
         value = number(more["value"])
         if key is None or not value:
             continue
-        if key.what == "time" and key.order < RATE and report.time_s is None:
+        if key.what == "rate" and report.time_s is None:
+            report = report._replace(
+                time_s=duration_s(1.0 / value), meaning=key.meaning, throughput=value, throughput_unit="it/s"
+            )
+        elif key.what == "time" and key.order < RATE and report.time_s is None:
             report = report._replace(time_s=duration_s(value * (key.factor or 1.0)), meaning=key.meaning)
         elif key.what == "throughput" and key.unit and report.throughput is None:
             report = report._replace(throughput=value * (key.factor or 1.0), throughput_unit=key.unit)
