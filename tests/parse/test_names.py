@@ -95,6 +95,7 @@ def test_the_second_number_of_a_batch_may_be_the_one_that_runs() -> None:
         *("step_ms=250", "step(s): 0.25", "iter (ms): 250", "step time in ms: 250", "step-time-ms 250"),
         *("| 250 ms/iter", "| 250ms/batch", "| 0.25 s/update", "| 0.25 sec/iteration", "| 0.25 seconds per step"),
         *("| 4.0 it/s", "| 4 iters/sec", "| 4 batches/s", "| 4.0 steps per second", "iters_per_sec=4.0", "it_s 4.0"),
+        *("global_step/sec: 4.0", "optimizer_steps_per_sec 4.0", "opt steps/s: 4", "time spent per step: 0.25"),
         *("step took 250ms", "iteration took 0.25 seconds", "took 0.25s per iteration", "dt: 0.25s", "per step: 0.25s"),
         *("elapsed/step 0.25", "BT 0.25 (0.5) DT 0.01 (0.02)", "speed: 0.25s / iter", "avg_step_time: 0.25"),
         # Of several steps, whose number the name, the unit or the sentence tells.

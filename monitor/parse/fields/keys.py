@@ -54,6 +54,7 @@ class Key(NamedTuple):
 
 
 _COUNTS = v.COUNTED | v.PLURALS
+_WHOSE_STEPS = word_set("global optimizer optim opt")
 #: Every word of the vocabulary: a name without any of them means nothing.
 WORDS = frozenset(
     word
@@ -212,6 +213,8 @@ def _speed(words: list[str], averaged: Meaning | None) -> Key | None:
     order = (_OF_DEVICE if device else 0) + (AVERAGED if averaged else 0)
     if len(words) == 1:
         return _short_speed(words[0], order, device, averaged)
+    if words[0] in _WHOSE_STEPS and words[1] in _COUNTS:
+        words = words[1:]  # "global_step/sec"
     if len(words) == 2 and (words[0] == "it" or words[0] in v.PLURALS) and words[1] in v.SECOND:
         words = [words[0], "per", words[1]]  # "it_s", "steps_sec": a slash cannot stand in a name
     if len(words) == 3 and words[1] == "per":

@@ -124,6 +124,7 @@ OF_ONE_STEP, MEAN_OF_STEPS, RATE, SPAN, ANY_TIME, BARE, ELAPSED, TOTAL_TIME = 10
 TIME_WORDS = word_set("time times duration latency cost elapsed timing timings timer timers took dt t") | {
     "wall time",
     "elapsed time",
+    "time spent",
     "time cost",
     "cost time",
 }
