@@ -99,3 +99,15 @@ def test_other_numbers_are_no_stamps(text: str) -> None:
 def test_times_of_day_go_on_past_midnight(gaps_s: list[int], begin_s: int) -> None:
     true_ms = 1000.0 * (begin_s + np.cumsum([0, *gaps_s]))
     assert np.diff(unwrapped(true_ms % 86_400_000.0)) == pytest.approx(np.diff(true_ms))
+
+
+@pytest.mark.parametrize(
+    "day", ["2026-03-04 ", "03/04/2026 ", "03/04 ", "03-04 ", "2026-Mar-04 ", "2026-03-04_", "2026-03-04T", "26/03/04 "]
+)
+@pytest.mark.parametrize("line", ["time={} step {} loss {}", 'time="{}" level=info msg="step {} loss {}"'])
+def test_the_date_of_a_line_is_no_time_of_a_step(day: str, line: str) -> None:
+    clocks = [f"08:{4 * step // 60:02}:{4 * step % 60:02}" for step in range(1, 41)]
+    stamps = [f"{day}{clock.replace(':', '-') if day.endswith('_') else clock}" for clock in clocks]
+    steps = parse([line.format(stamp, step, 3 / step) for step, stamp in enumerate(stamps, start=1)]).steps
+    assert steps["step"].tolist() == [*range(1, 41)]
+    assert set(steps["step_time_s"].dropna().round()) <= {4.0}
