@@ -186,3 +186,10 @@ def test_a_table_of_errors_beside_the_learning_rate_is_a_trainings_also_behind_t
     head = f"{sign}step      rmse_val    rmse_trn         lr"
     rows = [f"   {step:4d}      1.6{step % 7}e+01    1.5{step % 5}e+01    1.0e-03" for step in range(0, 2000, 100)]
     assert list(parse([head, *rows]).steps["step"]) == list(range(0, 2000, 100))
+
+
+def test_a_head_with_commas_may_stand_above_rows_with_tabs() -> None:
+    lines = ["epoch,step,grad_step,tr_loss,tr_ppl", *(f"1\t{16 * n}\t{n}\t{7 / n:.4f}\t1.9{n}" for n in range(1, 40))]
+    steps = parse(lines).steps
+    assert steps["step"].tolist() == [16 * n for n in range(1, 40)]
+    assert steps["loss"].iloc[0] == pytest.approx(7.0)

@@ -75,6 +75,18 @@ TOLD = {
     "Lightning's checkpoints": _of(
         "Epoch {e}, global step {e}352: 'val/accuracy' reached 0.17{e} (best 0.17{e}), saving model to '/m/{e}.ckpt' as top 1"
     ),
+    "folds behind a logger of training": _of(
+        "2026-03-04 08:{e:02}:30,123 train_log INFO: fold[1/5] epoch[{e}/100] loss: {loss} train accuracy: 0.0{e}"
+    ),
+    "heads of ranks in a frame": [
+        line
+        for line in _of(
+            "2026-03-04 08:{e:02}:30,123 - INFO - === START EPOCH {e} ===",
+            "2026-03-04 08:{e:02}:50,123 - INFO - END TRAIN LOOP EPOCH {e}, Loss: {loss}",
+            "2026-03-04 08:{e:02}:55,123 - INFO - END VALIDATION EPOCH {e}, Validation Loss: {val}",
+        )
+        for _ in range(4)
+    ],
     "a checkpoint of Lightning behind a bar without batches": _of(
         "Epoch {e}: : 0it [00:{e}, ?it/s, loss=1.5, v_num=0, gain=.3{e}]Epoch {e}, global step {e}2: 'gain' was not in top 1"
     ),
@@ -144,6 +156,8 @@ def test_an_epoch_is_no_step(how: str) -> None:
             "boxes",
             "Lightning's checkpoints",
             "a checkpoint of Lightning behind a bar without batches",
+            "folds behind a logger of training",
+            "heads of ranks in a frame",
             "DETR's",
             "Ray Train's",
             "TabNet's",

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.parse.lines.stamps import Stamp, stamp, unwrapped
+from tests.parse.read import parse
 
 _AT = datetime(2026, 11, 24, 13, 15, 7, 250_000, UTC)
 _MS = round(_AT.timestamp() * 1000)

@@ -213,16 +213,17 @@ _MARKS = EventTable(
 # What a logger puts in front.
 _LOGGED = (
     r"(?:\[|\| )?(?:\d{2,4}[-/])?\d\d[-/]\d{2,4}[ T]\d\d:\d\d:\d\d[.,\d]{0,8}\]?\W{1,4}"
-    r"(?:(?!val|eval|test|dev|train|epoch)[\w.]{1,40}\W{1,4}){0,3}"
+    # A logger may be called by what it logs: "train_log".
+    r"(?:(?!(?:val|eval|test|dev|train|epoch)(?!_log))[\w.]{1,40}\W{1,4}){0,3}"
 )
 _FIGURE = r"(?:loss|acc|err|nll|ppl|rmse|mse|score|psnr|auc|iou|dice|f1|fid|ari|ssim|reward|return|elbo)"
 _EPOCH_GATES = "poch |poch:|poch=|poch[|POCH |POCH:| Ep "
 # "Date: 2026-03-04 08:15:36s, Time_Cost: 99s, " of image restoration, "[Fold 1 " and "fold 2 | " before the epoch.
 _WHEN = r"Date: \d{4}-\d\d-\d\d \d\d:\d\d:\d\ds, Time_Cost: \d{1,7}(?:\.\d{1,3})?s, "
-_WHICH = r"(?:fold|run|seed|trial|split)[ :#=]{1,2}\d{1,4}(?: ?(?:/|of) ?\d{1,4})?\W{1,4}"
+_WHICH = r"(?:fold|run|seed|trial|split)[ :#=\[]{1,2}\d{1,4}(?: ?(?:/|of) ?\d{1,4})?\W{1,4}"
 # Python's own: "INFO:root:".
 _PLAIN = r"(?:[A-Z]{4,8}:[\w.]{1,60}:)?"
-_HEAD = rf"(?:{_LOGGED}|{_WHEN}|{_PLAIN}\W{{0,12}})(?:{_WHICH})?"
+_HEAD = rf"(?:{_LOGGED}\W{{0,8}}|{_WHEN}|{_PLAIN}\W{{0,12}})(?:{_WHICH})?"
 _OF_EPOCH = (
     rf"{_HEAD}"
     r"(?:(?:train(?:ing)?|starting) )?ep(?:ochs?)?(?: num(?:ber)?| no\.?)?[ :=#\[]{1,3}(?P<said>\d{1,6})"

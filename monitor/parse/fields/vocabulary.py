@@ -78,7 +78,7 @@ SPEED_WORDS = word_set("throughput speed ips goodput")
 
 # Words in front of a name that do not change what it is.
 DECORATION = word_set(
-    "train training trainer trn current curr cur last latest now metric metrics perf performance stats stat timing progress"
+    "train training trainer trn tr current curr cur last latest now metric metrics perf performance stats stat timing progress"
     " info log logs the this per raw average avg mean running smoothed smooth ema moving rolling interval median"
 )
 # Words behind it.

@@ -257,6 +257,8 @@ def reports(events: Iterable[EventRow]) -> Rows:
                 step_at = _counted(tuple(names))
             continue
         cells = _cells(event.text, sign)
+        if len(cells) == 1 and "\t" in event.text:
+            cells = _cells(event.text, "\t")  # a head with commas, and rows with tabs
         if len(cells) == len(names) + 1 and sign == " ":
             cells = cells[1:]  # the index of a data frame
         elif len(cells) < len(names) and sign == " ":
