@@ -28,6 +28,8 @@ _NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", 
 _MONTHS = {name: month for month, name in enumerate(_NAMES, 1)}
 
 _CLOCK = r"(?P<h>[0-2]\d):(?P<mi>[0-5]\d):(?P<s>[0-5]\d)(?:[.,](?P<f>\d{1,9}))?"
+_LEVEL = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR)"
+_RANK = r"(?i:\[?rank[ :=]?\d{1,5}\]?:?)"
 _MONTH = r"(?P<name>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
 # What most loggers print, read without names: this runs for every report there is.
 _USUAL = re.compile(r"(?<!\d)(20\d\d)[-/.](\d\d)[-/.](\d\d)[ T_:,-]{1,3}(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
@@ -38,11 +40,15 @@ _FORMS = tuple(
         rf"(?<!\d)(?P<y>20\d\d)(?P<mo>[01]\d)(?P<d>[0-3]\d)[ T_:-]{_CLOCK}",
         rf"(?<!\d)(?P<mo>[0-3]?\d)[/.-](?P<d>[0-3]?\d)[/.-](?P<y>(?:20)?\d\d)(?:,? {{1,2}}|\|){_CLOCK}(?P<pm> ?[AaPp]\.?[Mm])?",
         rf"(?<!\d)(?P<d>[0-3]?\d)[ /-]{_MONTH}[ /-](?P<y>20\d\d)[ :]{_CLOCK}",
+        rf"(?<!\d)(?P<y>20\d\d)[ /-]{_MONTH}[ /-](?P<d>[0-3]?\d)[ T]{_CLOCK}",
+        rf"\b{_MONTH} {{1,2}}(?P<d>[0-3]?\d), (?P<y>20\d\d),? {_CLOCK}(?P<pm> ?[AaPp]\.?[Mm])?",
+        rf"(?<!\d)(?P<y>20\d\d)年(?P<mo>[01]?\d)月(?P<d>[0-3]?\d)日\s?{_CLOCK}",
         rf"^\W{{0,3}}(?P<d>[0-3]?\d)[ /-]{_MONTH}[ -]{_CLOCK}",
         rf"\b{_MONTH} {{1,2}}(?P<d>[0-3]?\d),? {_CLOCK}(?: [A-Z]{{3,4}})?(?: (?P<y>20\d\d))?",
         rf"^\s?[IWEFD](?P<y>20\d\d)?(?P<mo>[01]\d)(?P<d>[0-3]\d) {{1,2}}{_CLOCK}",
-        rf"^(?:[DIWEC]\b|\[[\w.-]{{1,24}}\](?=\s?\[))?\W{{0,3}}(?P<mo>[01]\d)[/-](?P<d>[0-3]\d) {{1,2}}{_CLOCK}",
-        rf"^\W{{0,3}}(?:(?:DEBUG|INFO|WARN(?:ING)?|ERROR)\]?[\s|:,-]{{1,3}}(?:[\w.]{{1,40}}:)?)?{_CLOCK}(?![\d:])"
+        rf"^(?:[DIWEC]\b|\[?{_LEVEL}\]?|{_RANK}|\[[\w.-]{{1,24}}\](?=\s?\[))?\W{{0,3}}"
+        rf"(?P<mo>[01]\d)[/-](?P<d>[0-3]\d) {{1,2}}{_CLOCK}",
+        rf"^\W{{0,3}}(?:{_LEVEL}\]?[\s|:,-]{{1,3}}(?:[\w.]{{1,40}}:)?|{_RANK}[ |-]{{1,3}})?{_CLOCK}(?![\d:])"
         r"(?P<pm> ?[AaPp]\.?[Mm])?",
         r"^\[(?P<h>\d):(?P<mi>[0-5]\d):(?P<s>[0-5]\d)(?:\.(?P<f>\d{1,9}))?\]",  # since the start
     )
@@ -56,7 +62,10 @@ _AT_END = re.compile(rf"\b[Tt]ime(?:stamp)?[=:]\s?{_CLOCK}\s*$")
 # In a table it may have the last column.
 _LAST_FIELD = re.compile(rf"(?:[,;|\t]\s?|(?<=\d) ){_USUAL.pattern}Z?\s*\|?\s*$")
 # In the form that folders of runs are named in.
-_COMPACT = re.compile(r"(20\d\d)([01]\d)([0-3]\d)[T_-]([0-2]\d)([0-5]\d)([0-5]\d)(?:[.,](\d{1,9}))?(?![\d])")
+_COMPACT = re.compile(
+    r"\W{0,3}(20\d\d)(?P<sign>-?)([01]\d)(?P=sign)([0-3]\d)[ T_-]([0-2]\d)(?P=sign)([0-5]\d)(?P=sign)([0-5]\d)"
+    r"(?:[.,](\d{1,9}))?(?!\d)"
+)
 _UNIX = re.compile(r"1\d{12}|1\d{9}(?:\.\d{1,9})?")
 _CALLED_TIME = re.compile(r"\W{0,2}(?:[Tt]ime(?:stamp)?|ts)\s?[:=]\s?(?=1\d{9})")
 # "2024-01-11 19:07: Train Epoch 1"
@@ -137,8 +146,9 @@ def _of_field(text: str) -> Stamp | None:
 
 
 def _at_head(text: str) -> Stamp | None:
-    if text[:8].isdecimal() and (compact := _COMPACT.match(text)) is not None:
-        return _read_usual(compact)
+    if "20" in text[:5] and (compact := _COMPACT.match(text)) is not None:
+        year, _, *rest = compact.groups()
+        return _read_date(year, *rest)
     if (coarse := _TO_THE_MINUTE.match(text)) is not None:
         year, month, day, hour, minute = coarse.groups()
         return _read_date(year, month, day, hour, minute, "00", None)
