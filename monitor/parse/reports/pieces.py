@@ -26,11 +26,12 @@ _UNIT = "\0"
 # How the name of a number ends that tells something of a step, and what stands between the two.
 _ENDS = (
     *sorted(
-        v.word_set("tep teps ter ters teration terations Itr atch atches pdate pdates poch ount timesteps nupdates")
+        v.word_set(
+            "tep teps ter ters teration terations atch pdate pdates poch ount per_step /step per_iter /iter /it per_batch /batch"
+            " per_iteration ime imer lapsed lasped uration took _s ms _sec (s) (ms) (sec) (secs) (seconds) ETA eta per_second /s"
+            " /sec fps FPS SPS TPS tps hroughput peed oss oss_mean oss_total oss/total oss/train rror"
+        )
     ),
-    *sorted(v.word_set("ime imer lapsed lasped uration took _s ms _sec (s) (ms) (sec) (secs) (seconds) ETA eta")),
-    *sorted(v.word_set("per_step /step per_iter /iter /it per_batch /batch per_iteration per_sec per_second /s /sec")),
-    *sorted(v.word_set("fps FPS SPS TPS tps hroughput peed oss oss_mean oss_total oss/total oss/train rror")),
     *("per sec", "per second"),
 )
 _BETWEEN_THEM = (":", "=", " :", " =", " |", "  ", "\t", '":', "':")
