@@ -15,15 +15,9 @@ from numpy.typing import NDArray
 from monitor.model import events_frame, steps_frame
 from monitor.parse.columns import Floats, durations
 from monitor.parse.events import evaluated
+from monitor.parse.events.epochs import ELAPSED, EPOCH_LINES, EPOCH_TIME
 from monitor.parse.events.evaluated import Evaluated
-from monitor.parse.events.marks import (
-    DATA_PREPARED,
-    ELAPSED,
-    EPOCH_LINES,
-    EPOCH_TIME,
-    EVALUATION_HEAD,
-    GENERATED,
-)
+from monitor.parse.events.marks import DATA_PREPARED, EVALUATION_HEAD, GENERATED
 from monitor.parse.examples import EACH, Where
 from monitor.parse.identity import Identity, identify
 from monitor.parse.reports import blocks, delimited

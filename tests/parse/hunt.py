@@ -18,7 +18,7 @@ import pandas as pd
 
 from monitor.errors import NoData
 from monitor.model.frames import events_frame, steps_frame
-from monitor.parse.events.marks import EPOCH_PACE, EPOCH_TOOK, EPOCHS_ONLY
+from monitor.parse.events.epochs import EPOCH_PACE, EPOCH_TOOK, EPOCHS_ONLY
 from tests.parse.compare import read_file
 
 TOLERANCE = 0.1

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.parse.assemble import assemble
-from monitor.parse.events import marks
+from monitor.parse.events import epochs
 from monitor.parse.recognise import RawRows
 from monitor.parse.steps.epoch_times import laps
 from tests.parse.read import pages, parse
@@ -182,7 +182,7 @@ def test_of_every_tenth_epoch_what_one_takes_is_told(name: str, told: str) -> No
     assert parsed.steps.empty
     events = parsed.events.set_index("kind")["text"]
     assert events["epochs-only"] == "51"
-    took = events.reindex([marks.EPOCH_TOOK, marks.EPOCH_PACE]).dropna()
+    took = events.reindex([epochs.EPOCH_TOOK, epochs.EPOCH_PACE]).dropna()
     assert took.tolist() == ["12"]
 
 
@@ -218,8 +218,8 @@ def test_what_an_epoch_takes_is_not_told_where_several_trainings_run_at_once() -
     )
     events = parse(lines).events
     assert "epochs-only" in set(events["kind"])
-    assert marks.EPOCH_PACE not in set(events["kind"])
-    assert marks.EPOCH_PACE in set(parse([line for line in lines if "fold_3" in line]).events["kind"])
+    assert epochs.EPOCH_PACE not in set(events["kind"])
+    assert epochs.EPOCH_PACE in set(parse([line for line in lines if "fold_3" in line]).events["kind"])
 
 
 @pytest.mark.parametrize(
@@ -234,8 +234,8 @@ def test_what_an_epoch_takes_is_not_told_where_several_trainings_run_at_once() -
 )
 def test_what_an_epoch_takes_is_told_by_the_times_of_its_lines(how: str) -> None:
     events = parse(TOLD[how]).events
-    assert list(events[events["kind"] == marks.EPOCH_PACE]["text"]) == ["60"]
-    assert marks.EPOCH_PACE not in set(parse(TOLD["every hundredth"]).events["kind"])
+    assert list(events[events["kind"] == epochs.EPOCH_PACE]["text"]) == ["60"]
+    assert epochs.EPOCH_PACE not in set(parse(TOLD["every hundredth"]).events["kind"])
 
 
 @pytest.mark.parametrize(
@@ -262,8 +262,8 @@ def test_what_an_epoch_takes_is_told_by_the_times_of_its_lines(how: str) -> None
 def test_what_an_epoch_takes_is_told_as_printed(how: str, took_s: str) -> None:
     events = parse(TOLD[how]).events
     assert list(events[events["kind"] == "epochs-only"]["text"]) == [str(TIMES)]
-    assert list(events[events["kind"] == marks.EPOCH_TOOK]["text"]) == [took_s]
-    assert marks.EPOCH_PACE not in set(events["kind"])
+    assert list(events[events["kind"] == epochs.EPOCH_TOOK]["text"]) == [took_s]
+    assert epochs.EPOCH_PACE not in set(events["kind"])
 
 
 def test_the_last_redraw_of_each_epoch_tells_what_it_took() -> None:
@@ -274,7 +274,7 @@ def test_the_last_redraw_of_each_epoch_tells_what_it_took() -> None:
     ]
     events = parse(["\r".join(redraws)]).events
     assert list(events[events["kind"] == "epochs-only"]["text"]) == [str(TIMES)]
-    assert list(events[events["kind"] == marks.EPOCH_TOOK]["text"]) == ["60.57"]
+    assert list(events[events["kind"] == epochs.EPOCH_TOOK]["text"]) == ["60.57"]
 
 
 def test_nothing_is_said_of_epochs_where_steps_are_reported() -> None:
@@ -338,7 +338,7 @@ def test_the_clock_of_lines_that_count_samples_tells_no_time() -> None:
 def test_long_lines_take_no_time(text: str) -> None:
     start = time.process_time()
     for line in (text * 3000, text * 3000 + "val loss"):
-        list(marks.read(line))
+        list(epochs.read(line))
     assert time.process_time() - start < 1
 
 
@@ -392,7 +392,7 @@ def test_long_lines_take_no_time(text: str) -> None:
     ],
 )
 def test_a_line_may_tell_how_long_its_epoch_took(text: str, seconds: str | None) -> None:
-    assert [said for kind, said in marks.read(text) if kind == marks.EPOCH_TIME] == ([seconds] if seconds else [])
+    assert [said for kind, said in epochs.read(text) if kind == epochs.EPOCH_TIME] == ([seconds] if seconds else [])
 
 
 @pytest.mark.parametrize(
@@ -514,7 +514,7 @@ def test_of_a_counter_that_goes_on_the_steps_between_two_epochs_ends_are_the_epo
     ],
 )
 def test_a_clock_may_stand_alone_between_epochs(text: str, seconds: str | None) -> None:
-    assert [said for kind, said in marks.read(text) if kind == marks.ELAPSED] == ([seconds] if seconds else [])
+    assert [said for kind, said in epochs.read(text) if kind == epochs.ELAPSED] == ([seconds] if seconds else [])
 
 
 @pytest.mark.parametrize(

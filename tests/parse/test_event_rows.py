@@ -15,8 +15,8 @@ from monitor.analyze.journal import journal
 from monitor.diagnose.rulebook import diagnose
 from monitor.model import LEFT_OUT, Job, LogPage, Run, metrics_frame, steps_frame
 from monitor.parse.assemble import assemble
+from monitor.parse.events.epochs import EPOCH_TOLD
 from monitor.parse.events.event_rows import EventRows
-from monitor.parse.events.marks import EPOCH_TOLD
 from monitor.parse.recognise import RawRows
 from monitor.parse.reports import delimited
 from monitor.parse.rows import EventRow

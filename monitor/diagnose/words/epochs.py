@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from monitor.parse.events.marks import EPOCH_PACE, EPOCH_TOOK, EPOCHS_ONLY
+from monitor.parse.events.epochs import EPOCH_PACE, EPOCH_TOOK, EPOCHS_ONLY
 from monitor.words import duration, step_seconds
 
 # An epoch of so many seconds is told in minutes.

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.model import LEFT_OUT, LogPage
-from monitor.parse.events import facts, marks
+from monitor.parse.events import epochs, facts, marks
 from monitor.parse.reports import delimited
 from monitor.parse.rows import EventRow
 
@@ -30,7 +30,7 @@ MOST_ALIKE = 4_000
 MOST_EVENTS = 50_000
 #: What NCCL prints for every channel of every rank, at worst a line in five of a log, bars of generations, and how an epoch
 #: went, which a bar may show with each redraw: kept once for each writer and text.
-SAID_ONCE = frozenset({"transport", "inference", marks.EPOCH_TOLD})
+SAID_ONCE = frozenset({"transport", "inference", epochs.EPOCH_TOLD})
 # They mark the begin or the end of something. Those of one span stand for one where the next is so many times as far away.
 _MARKS = frozenset(["checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end"])
 _FAR = 10

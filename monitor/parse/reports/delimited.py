@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.parse.events.marks import EPOCH_TIME, EPOCH_TOLD
+from monitor.parse.events.epochs import EPOCH_TIME, EPOCH_TOLD
 from monitor.parse.fields import vocabulary as v
 from monitor.parse.fields.keys import Key
 from monitor.parse.fields.records import Entry, Form, Value, form, reading

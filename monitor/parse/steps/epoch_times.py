@@ -11,7 +11,15 @@ import numpy as np
 
 from monitor.model import LEFT_OUT
 from monitor.parse.columns import Floats, last_digit
-from monitor.parse.events.marks import ELAPSED, EPOCH_LINES, EPOCH_PACE, EPOCH_TIME, EPOCH_TOLD, EPOCH_TOOK, EPOCHS_ONLY
+from monitor.parse.events.epochs import (
+    ELAPSED,
+    EPOCH_LINES,
+    EPOCH_PACE,
+    EPOCH_TIME,
+    EPOCH_TOLD,
+    EPOCH_TOOK,
+    EPOCHS_ONLY,
+)
 from monitor.parse.rows import EventRow
 from monitor.parse.steps.timing import Reports
 from monitor.parse.table import At, Readings

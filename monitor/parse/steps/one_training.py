@@ -14,8 +14,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from monitor.parse.events.epochs import EPOCH_LINES, EPOCH_TRAINED
 from monitor.parse.events.event_rows import TRAINS
-from monitor.parse.events.marks import DATA_PREPARED, EPOCH_LINES, EPOCH_TRAINED, EVALUATION_HEAD, GENERATED
+from monitor.parse.events.marks import DATA_PREPARED, EVALUATION_HEAD, GENERATED
 from monitor.parse.identity import Identity
 from monitor.parse.rows import BARS, EventRow
 from monitor.parse.steps.bar_runs import only_ends

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.parse.columns import Floats
-from monitor.parse.events.marks import EPOCH_TOLD
+from monitor.parse.events.epochs import EPOCH_TOLD
 from monitor.parse.examples import Where
 from monitor.parse.fields.keys import Key
 from monitor.parse.fields.records import Entry, Form, form, reading
