@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from monitor.model import events_frame, steps_frame
 from monitor.parse.columns import Floats, durations
 from monitor.parse.events import evaluated
-from monitor.parse.events.epochs import ELAPSED, EPOCH_LINES, EPOCH_TIME
+from monitor.parse.events.epochs import ELAPSED, EPOCH_LINES, EPOCH_TIME, PASSED
 from monitor.parse.events.evaluated import Evaluated
 from monitor.parse.events.marks import DATA_PREPARED, EVALUATION_HEAD, GENERATED
 from monitor.parse.examples import EACH, Where
@@ -32,7 +32,7 @@ from monitor.parse.steps.bars import (
     renumbered,
     written_at,
 )
-from monitor.parse.steps.epoch_times import epochs_of_bars, epochs_only, time_by_epochs
+from monitor.parse.steps.epoch_times import epochs_of_bars, epochs_only, epochs_told, time_by_epochs
 from monitor.parse.steps.moving_average import own_times
 from monitor.parse.steps.one_training import LOSSES, Evaluations, WriterRows, evaluations, one_training
 from monitor.parse.steps.rounded_counts import in_full
@@ -62,7 +62,10 @@ _MOST_WRITERS = 1 << 31
 _NO_LINE = np.iinfo(np.int64).min // 2
 # Events for what is put together here alone.
 _OURS = (
-    delimited.KINDS | evaluated.KINDS | EPOCH_LINES | {EPOCH_TIME, ELAPSED, EVALUATION_HEAD, DATA_PREPARED, GENERATED}
+    delimited.KINDS
+    | evaluated.KINDS
+    | EPOCH_LINES
+    | {EPOCH_TIME, PASSED, ELAPSED, EVALUATION_HEAD, DATA_PREPARED, GENERATED}
 )
 # Their throughput is that of the whole job, and counts what the configuration counts.
 _OF_WHOLE_JOB = frozenset({"deepspeed", "tf-benchmarks"})
@@ -122,7 +125,11 @@ def assemble(
         # Bars that are no training's are no reports.
         reports = _told(in_tables.table(), event_rows, identity, said)
     names = {reports.table.format_of(at) for at in reports.kept if len(at)}
-    learned = learn(strangers, said.trains) if strangers is not None and names <= {UNCOUNTED} else None
+    learned = (
+        learn(strangers, said.trains, epochs_told(event_rows))
+        if strangers is not None and names <= {UNCOUNTED}
+        else None
+    )
     if learned is not None and len(learned.rows) > sum(map(len, reports.kept)):
         reports = _told(learned.rows.table(), event_rows, identity, said)
     elif reports.kept:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from monitor.parse.events import epoch_lines
+from monitor.parse.events.epoch_lines import NO_TRAINING
 from monitor.parse.events.reader import EventTable, captured, event
 from monitor.parse.numbers import SPELLED, spelled_s
 
@@ -17,6 +19,8 @@ EPOCH_TRAINED = "epoch-trained"
 EPOCH_LINES = frozenset({EPOCH_TOLD, EPOCH_NUMBERED, EPOCH_TRAINED})
 #: How many seconds an epoch of the training took.
 EPOCH_TIME = "epoch-time"
+#: How many seconds a line tells that names no epoch, and counts nothing.
+PASSED = "passed"
 #: What a clock of the run shows between its epochs, and how much its last digit is, in seconds.
 ELAPSED = "elapsed"
 #: That a log tells of epochs and of no step: how many there are.
@@ -29,7 +33,7 @@ EPOCH_TOOK = "epoch-took"
 _LOGGED = (
     r"(?:\[|\| )?(?:\d{2,4}[-/])?\d\d[-/]\d{2,4}[ T]\d\d:\d\d:\d\d[.,\d]{0,8}\]?\W{1,4}"
     # A logger may be called by what it logs: "train_log".
-    r"(?:(?!(?:val|eval|test|dev|train|epoch)(?!_log))[\w.]{1,40}\W{1,4}){0,3}"
+    r"(?:(?!(?:val|eval|test|dev|train|epoch|best)(?!_log))[\w.]{1,40}\W{1,4}){0,3}"
 )
 _FIGURE = r"(?:loss|acc|err|nll|ppl|rmse|mse|score|psnr|auc|iou|dice|f1|fid|ari|ssim|reward|return|elbo)"
 _EPOCH_GATES = "poch |poch:|poch=|poch[|POCH |POCH:| Ep "
@@ -83,10 +87,6 @@ _EPOCHS = EventTable(
             r"[^{}]{0,4000}'epoch': (?P<said>\d{1,6})[,}]",
             captured,
         ),
-        # Lightning, of its checkpoints
-        event(
-            EPOCH_NUMBERED, ", global step ", r"(?i)^\W{0,12}epoch (?P<said>\d{1,6}), global step \d{1,12}: ", captured
-        ),
         # A figure of the validation beside those of the training, or in a bar; where it moves each time that is an epoch's.
         event(
             EPOCH_TOLD,
@@ -98,11 +98,6 @@ _EPOCHS = EventTable(
         ),
     ),
     one_a_line=True,
-)
-# Behind a validation's own figure stands what is the epoch's: "| Val PER: 0.0338 | Time: 37.9s".
-_NO_TRAINING = (
-    r"(?!.*\b(?:val|valid|validation|eval|evaluation|test|dev)\b(?:(?!\d {0,2}[|,;]).){0,24}\btime)"
-    r"(?!.*\b(?:eta|remaining|left|average|avg)\b.{0,24}\btime)"
 )
 # Seconds, where no unit says otherwise.
 _TOOK = (
@@ -142,7 +137,7 @@ _TIMES = EventTable(
             "poch took|poch takes|poch time|poch Time|poch duration|or epoch|or 1 epoch|one epoch|this epoch|the epoch|of epoch|"
             "per epoch|or Epoch|his Epoch|he Epoch|er Epoch|(epoch)| took | training takes |"
             " finished in | completed in | done in ",
-            rf"(?i)^{_NO_TRAINING}.*?\b(?:time (?:(?:taken|used|spent|cost|elapsed) )?(?:for|of|per)"
+            rf"(?i)^{NO_TRAINING}.*?\b(?:time (?:(?:taken|used|spent|cost|elapsed) )?(?:for|of|per)"
             r" (?:(?:1|one|this|the|each) )?epoch|time spent \(epoch\)"
             r"|epoch(?: \d{1,6})? (?:time|took|(?:training )?takes|duration|(?:finished|completed|done) in))"
             rf"(?: \d{{1,6}}(?![\d.]))?\s?(?:is|was|[=:])?\s{{0,16}}{_TOOK}",
@@ -151,37 +146,6 @@ _TIMES = EventTable(
         # "epoch=0/250,total_loss=1.870129, 1 epoch time=61.985902, left time=4.3"
         event(EPOCH_TIME, " 1 epoch time", rf"(?i), 1 epoch time ?[=:] ?{_TOOK}", _took),
         event(EPOCH_TIME, " Time_Cost: ", rf"(?i)^Date: [^,]{{1,24}}, Time_Cost: {_TOOK}, epoch", _took),
-        # "Epoch 25 average loss: 0.4150  (76.7s)"; behind a validation alone it is that one's
-        event(
-            EPOCH_TIME,
-            "Epoch |epoch ",
-            r"(?i)^(?!(?:(?!\btrain).){0,200}\b(?:val|test|dev)\w{0,7}\b.*\()(?:\[[a-z][\w ]{0,23}\] )?"
-            rf"\W{{0,12}}epoch {{1,3}}\d{{1,6}}(?: ?/ ?\d{{1,6}})?(?![\d.])[^()]*\({_TOOK}\)\s*$",
-            _took,
-        ),
-        # "Epoch 1/100 [38.7s] | LR: 3.8e-06 | Train Loss: 2.7200"
-        event(
-            EPOCH_TIME,
-            "Epoch |epoch ",
-            r"(?i)^\W{0,12}epoch {1,3}\d{1,6}(?: ?/ ?\d{1,6})? [\[(](?P<said>\d{1,7}(?:\.\d{1,3})? ?(?:s|secs?|seconds))[\])] ",
-            _took,
-        ),
-        # "[Fold 1 Ep 002] tr_loss=0.5130 | val_auc=0.5133 | 2.1s"
-        event(
-            EPOCH_TIME,
-            "Epoch |epoch | Ep ",
-            rf"(?i)^{_HEAD}ep(?:och)?\W{{1,4}}\d{{1,6}}(?![\d.])(?!.*\b(?:steps?|iter|batch)\b)(?!.*\d/\d)"
-            # TabNet's clock: "|  0:00:09s"
-            r".*\| {1,3}(?P<said>\d{1,7}(?:\.\d{1,3})? ?(?:s|secs?|seconds)|\d{1,3}:\d\d:\d\d(?=s))s?\s*$",
-            _took,
-        ),
-        # "| end of epoch   1 | time: 55.9s | ", "End of epoch 1 / 200 	 Time Taken: 61 sec"
-        event(
-            EPOCH_TIME,
-            "Epoch |epoch ",
-            rf"(?i)end of epoch {{1,4}}\d{{1,6}}(?: ?/ ?\d{{1,6}})?\W{{1,4}}time(?: taken)?: {{1,4}}{_TOOK}",
-            _took,
-        ),
         # "Epoch 1/50 | Loss: 0.9787 | Time: 13635.27s", "Epoch finished, avg_loss=0.51, time=65.8s": a line of an epoch, and of
         # nothing that is counted within it.
         event(
@@ -191,14 +155,12 @@ _TIMES = EventTable(
             rf"(?i)^(?:{_LOGGED}|{_PLAIN}\W{{0,12}}(?:info\W{{1,4}})?)"
             r"epoch(?:\W{0,4}\d{1,6}(?: ?(?:/|of) ?\d{1,6})?(?![\d.])(?! (?:eval|valid|test))| (?:finished|done|complete|over)\b)"
             r"(?!.*(?<!% \()\b\d{1,9} ?/ ?\d)"
-            rf"(?!.*\b(?:steps?|iter(?:ation)?s?|it|(?:mini-?)?batch(?:es)?)\b){_NO_TRAINING}"
+            rf"(?!.*\b(?:steps?|iter(?:ation)?s?|it|(?:mini-?)?batch(?:es)?)\b){NO_TRAINING}"
             # A cost without a unit is a loss.
             rf".*?\b(?:(?:time(?: taken| elapsed)?(?: is)?|took|duration)\s?[:=]?\s{{0,3}}"
             rf"|cost: {{1,3}}(?=[\d.]{{1,9}} ?(?:s|min))){_TOOK}",
             _took,
         ),
-        # " - 12s - loss: 0.4150 - acc: 0.8100": Keras of old, where no bar is shown
-        event(EPOCH_TIME, "s - loss: ", r"^ ?(?:- )?(?P<said>\d{1,6}s) - loss: ", _took),
         # "Training time takes approximately: 38.48 minutes at current epoch"
         event(
             EPOCH_TIME,
@@ -233,10 +195,26 @@ _TIMES = EventTable(
 )
 ROWS = (*_EPOCHS.rows, *_TIMES.rows)
 #: Literal texts, one of which stands in every line read here.
-GATES = (*_EPOCHS.gates, *_TIMES.gates)
+GATES = (*_EPOCHS.gates, *_TIMES.gates, *epoch_lines.GATES, *epoch_lines.GATES_OF_TIMES)
 
 
 def read(text: str) -> Iterator[tuple[str, str]]:
     """(kind, text) of the epoch that a line tells of, and of what it says of time."""
-    yield from _EPOCHS.read(text)
-    yield from _TIMES.read(text)
+    told, times = list(_EPOCHS.read(text)), list(_TIMES.read(text))
+    yield from told
+    if told and times:
+        yield from times
+        return
+    line = epoch_lines.read(text)
+    if line is not None and not told:
+        yield EPOCH_NUMBERED, line.epoch
+    if times:
+        yield from times
+    elif line is not None and line.took_s is not None:
+        yield EPOCH_TIME, f"{line.took_s:g}"
+    elif (
+        line is None
+        and all(kind == EPOCH_TOLD for kind, _ in told)
+        and (passed_s := epoch_lines.passed_s(text)) is not None
+    ):
+        yield PASSED, f"{passed_s:g}"

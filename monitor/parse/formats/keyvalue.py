@@ -130,6 +130,12 @@ def forms(text: str) -> tuple[list[str], tuple[Form, ...]]:
     return pieces, _forms(tuple(pieces[::2])) if 3 < len(pieces) < 2 * _MOST_NUMBERS else ()
 
 
+def named(text: str) -> tuple[list[str], tuple[Entry, ...]]:
+    """(the numbers of ``text``, those of them that are understood by their names and units)."""
+    pieces = _pieces(text)
+    return pieces[1::2], _named(tuple(pieces[::2])) if 1 < len(pieces) < 2 * _MOST_NUMBERS else ()
+
+
 def _pieces(text: str) -> list[str]:
     """The text cut at its numbers: a gap, a number, a gap, …"""
     if len(text) > _LONGEST:
@@ -162,7 +168,31 @@ def _pieces(text: str) -> list[str]:
 @lru_cache(maxsize=1024)
 def _forms(shape: tuple[str, ...]) -> tuple[Form, ...]:
     """The forms of the records on a line of this shape, in order."""
-    gaps = [gap(_ends(text), head=place == 0) for place, text in enumerate(shape)]
+    gaps = _gaps(shape)
+    records, starts = _records(gaps)
+    if len(records) == 1:
+        _add_unnamed_step(gaps, records[0])
+        if not gaps[0].text.strip() and gaps[1].text[:1] == " " and gaps[1].name and all(e.place for e in records[0]):
+            records[0].append(Entry(0, Key("ahead")))
+    found = []
+    for entries, start, end in zip(records, starts, [*starts[1:], len(gaps)], strict=True):
+        # What ends a line is the name of no number.
+        tail = [gaps[-1].text] if end == len(gaps) else [gaps[end - 1].said]
+        found.append(form(entries, "\0".join([*(between.said for between in gaps[start : end - 1]), *tail])))
+    return tuple(one for one in found if one is not None)
+
+
+def _gaps(shape: Sequence[str]) -> list[TextBetween]:
+    return [gap(_ends(text), head=place == 0) for place, text in enumerate(shape)]
+
+
+@lru_cache(maxsize=1024)
+def _named(shape: tuple[str, ...]) -> tuple[Entry, ...]:
+    return tuple(entry for record in _records(_gaps(shape))[0] for entry in record)
+
+
+def _records(gaps: Sequence[TextBetween]) -> tuple[list[list[Entry]], list[int]]:
+    """What is understood of each record on a line, and where they begin."""
     records: list[list[Entry]] = [[]]
     starts = [0]
     several = {span.time: span for span in spans(gaps)}
@@ -182,16 +212,7 @@ def _forms(shape: tuple[str, ...]) -> tuple[Form, ...]:
                 records.append(_taken_along(last))
                 starts.append(place)
             records[-1].append(Entry(place, key, _name(place, gaps)))
-    if len(records) == 1:
-        _add_unnamed_step(gaps, records[0])
-        if not gaps[0].text.strip() and gaps[1].text[:1] == " " and gaps[1].name and all(e.place for e in records[0]):
-            records[0].append(Entry(0, Key("ahead")))
-    found = []
-    for entries, start, end in zip(records, starts, [*starts[1:], len(gaps)], strict=True):
-        # What ends a line is the name of no number.
-        tail = [gaps[-1].text] if end == len(gaps) else [gaps[end - 1].said]
-        found.append(form(entries, "\0".join([*(between.said for between in gaps[start : end - 1]), *tail])))
-    return tuple(one for one in found if one is not None)
+    return records, starts
 
 
 def _is_total(place: int, gaps: Sequence[TextBetween], entries: Sequence[Entry]) -> bool:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from monitor.model import LogPage
 from monitor.parse.columns import Floats
+from monitor.parse.events.epochs import EPOCH_LINES
 from monitor.parse.events.event_rows import SAID_ONCE, EventRows
 from monitor.parse.examples import EACH, Examples, Kind, Where
 from monitor.parse.failed import Failures
@@ -347,8 +348,10 @@ class _PageRows:
             key = some.tobytes()
             if key not in lines:
                 lines[key] = self._lines(some, bare)
-            *where, texts = lines[key]
-            said = zip(*where, repeat(told.kind), map(told.text_of, texts), strict=False)
+            *where, times, ranks, hosts, texts = lines[key]
+            if told.kind in EPOCH_LINES:
+                times = list(map(one_line.told_ms, repeat(told.kind), times, texts))
+            said = zip(*where, times, ranks, hosts, repeat(told.kind), map(told.text_of, texts), strict=False)
             self.events.add_all(map(EventRow._make, said), of=len(at))
 
     def _each_once(self, runs: Sequence[int], at: Ints) -> Ints:
@@ -382,9 +385,10 @@ class _PageRows:
     def _add_event(self, fragment: Fragment, at: int, part: int, found: list[tuple[str, str]]) -> None:
         page, line = self.page, int(self.pieces.line[at])
         time_ms = one_line.event_ms(fragment, page.times_ms[line] if page.times_ms else None)
-        where = (page.stream, page.node, line + page.first_line, int(self.pieces.part[at]) + part, time_ms)
+        where = (page.stream, page.node, line + page.first_line, int(self.pieces.part[at]) + part)
         for kind, text in found:
-            self.events.add_all([EventRow(*where, fragment.rank, fragment.host, kind, text)])
+            told_ms = one_line.told_ms(kind, time_ms, fragment.text)
+            self.events.add_all([EventRow(*where, told_ms, fragment.rank, fragment.host, kind, text)])
 
     def _read_alone(self, at: Ints, flags: NDArray[np.uint8]) -> None:
         """Reads pieces one by one."""

@@ -19,7 +19,9 @@ from monitor.parse.events.epochs import (
     EPOCH_TOLD,
     EPOCH_TOOK,
     EPOCHS_ONLY,
+    PASSED,
 )
+from monitor.parse.lines.stamps import FIRST_INSTANT_MS, unwrapped
 from monitor.parse.rows import EventRow
 from monitor.parse.steps.timing import Reports
 from monitor.parse.table import At, Readings
@@ -30,6 +32,8 @@ _FEWEST_OF_EPOCH = 5
 _TICKS = 20
 # A clock that begins again shows so many laps each time, the first of them at most so many times as long as the others.
 _FEWEST_LAPS, _LONG_LAP = 3, 3.0
+# So many epochs have a time of their own where what stands below their heads tells it.
+_NEARLY_ALL = 0.8
 # So many of the lines begin again where trainings run side by side.
 _SOME = 0.2
 
@@ -61,6 +65,15 @@ def epochs_only(events: Sequence[EventRow], by_bar: Sequence[EventRow] = ()) -> 
     return [*(lines or bars)[:1], *(lines[1:] or bars[1:])]
 
 
+def epochs_told(events: Sequence[EventRow]) -> int:
+    """How many epochs the lines of a writer name, at most."""
+    numbers: dict[tuple[str, int | None], set[str]] = {}
+    for row in events:
+        if row.kind in EPOCH_LINES and row.text.isdecimal():
+            numbers.setdefault((row.stream, row.rank), set()).add(row.text)
+    return max(map(len, numbers.values()), default=0)
+
+
 def _epochs(events: Sequence[EventRow]) -> list[EventRow]:
     """How many epochs are told, and what one takes where that is."""
     told = [row for row in events if row.kind in EPOCH_LINES and row.text.isdecimal()]
@@ -73,10 +86,11 @@ def _epochs(events: Sequence[EventRow]) -> list[EventRow]:
         epochs = sum(_same_writer(row, told[0]) for row in told)
     if epochs < 2:
         return []
-    found = [told[0]._replace(kind=EPOCHS_ONLY, text=str(epochs))]
-    printed = [row for row in timed if _same_writer(row, timed[0])]
+    first = told[0] if (told[0].time_ms or 0) >= FIRST_INSTANT_MS else told[0]._replace(time_ms=None)
+    found = [first._replace(kind=EPOCHS_ONLY, text=str(epochs))]
+    printed = [row for row in timed if _same_writer(row, timed[0])] or _below(told, events)
     if len(printed) > 1:
-        return [*found, told[0]._replace(kind=EPOCH_TOOK, text=f"{np.nanmedian(_each_s(printed, told)):g}")]
+        return [*found, first._replace(kind=EPOCH_TOOK, text=f"{np.nanmedian(_each_s(printed, told)):g}")]
     of_one = [row for row in told if _same_writer(row, told[0])]
     # Of several lines of an epoch the first: the others tell of its evaluation mostly.
     of_one = [row for at, row in enumerate(of_one) if not at or row.text != of_one[at - 1].text]
@@ -84,10 +98,22 @@ def _epochs(events: Sequence[EventRow]) -> list[EventRow]:
     if _are_at_once(number):
         return [found[0]._replace(text=str(max(epochs, len(of_one))))]
     time_ms = np.array([np.nan if row.time_ms is None else row.time_ms for row in of_one])
-    grown, passed_s = np.diff(number), np.diff(time_ms) / 1e3
+    grown, passed_s = np.diff(number), np.diff(unwrapped(time_ms)) / 1e3
     on = (grown > 0) & (passed_s > 0)
     took_s = passed_s[on] / grown[on]
-    return [*found, told[0]._replace(kind=EPOCH_PACE, text=f"{np.median(took_s):g}")] if len(took_s) else found
+    return [*found, first._replace(kind=EPOCH_PACE, text=f"{np.median(took_s):g}")] if len(took_s) else found
+
+
+def _below(told: Sequence[EventRow], events: Sequence[EventRow]) -> list[EventRow]:
+    """The times that stand between the heads of epochs, where nearly each of these has one of its own."""
+    heads = [row.line for at, row in enumerate(told) if _same_writer(row, told[0]) and row.text != told[at - 1].text]
+    rows = [
+        row._replace(text=row.text.split()[0])
+        for row in events
+        if row.kind in {PASSED, ELAPSED} and _same_writer(row, told[0])
+    ]
+    between = np.bincount(np.searchsorted(heads, [row.line for row in rows], side="right"), minlength=len(heads) + 1)
+    return rows if (between == 1).sum() >= _NEARLY_ALL * len(heads) and len(rows) <= len(heads) + 1 else []
 
 
 def _are_at_once(number: Floats) -> bool:
@@ -178,6 +204,12 @@ def _told(events: Iterable[EventRow]) -> dict[str, list[_Passed]]:
         elif row.kind == ELAPSED:
             seconds, tick_s = map(float, row.text.split())
             clocks.setdefault(row.stream, []).append((row.line, seconds, tick_s))
+    for stream, passed_by in took.items():
+        shown_s = np.array([passed.seconds for passed in passed_by])
+        if (each := laps(shown_s, last_digit(shown_s))) is not shown_s:
+            took[stream] = [
+                _Passed(row.line, each_s, of_run=True) for row, each_s in zip(passed_by, each.tolist(), strict=True)
+            ]
     for stream, shown in clocks.items():
         if stream not in took:
             passed = laps(np.array([clock_s for _, clock_s, _ in shown]), max(tick_s for _, _, tick_s in shown))

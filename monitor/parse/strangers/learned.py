@@ -117,10 +117,10 @@ class _Candidate(NamedTuple):
     distinct: int
 
 
-def learn(strangers: Strangers, trains: bool = False) -> Learned | None:
+def learn(strangers: Strangers, trains: bool = False, epochs: int = 0) -> Learned | None:
     """What the lines teach; None where nothing in them is a report of training for sure.
 
-    Lines without a word are looked at where the log ``trains``, and says so elsewhere.
+    Lines without a word are looked at where the log ``trains``, and says so elsewhere; so many ``epochs`` are told at least.
     """
     writers = strangers.writers()
     candidates: list[_Candidate] = []
@@ -129,7 +129,7 @@ def learn(strangers: Strangers, trains: bool = False) -> Learned | None:
     all_found = [
         found for found in strangers.found() if trains or (plan := plan_of(found.shape)) is None or not plan.wordless
     ]
-    epochs = _epochs(all_found)
+    epochs = max(epochs, _epochs(all_found))
     for members in _families(all_found):
         if members[0].found.shape in taken:
             continue

@@ -1,0 +1,144 @@
+"""A line of an epoch, however it is set: which one it is, and how long it took, by the names and units of its numbers; and what
+stands below the head of an epoch and tells a time.
+
+"[2026-03-04 08:01:50] Epoch #2, (23.6s)", "Results for epoch 3 | loss 0.52 | Time: 24.0 s", "Ep 2/20 loss: 2.7 time/epoch: 24s".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from monitor.parse.fields.records import Entry
+from monitor.parse.fields.vocabulary import SPAN
+from monitor.parse.formats import keyvalue
+from monitor.parse.numbers import duration_s, is_spelled, number, spelled_s
+
+#: Literal texts, one of which stands in every line of an epoch.
+GATES = ("poch ", "poch:", "poch=", "poch[", "poch(", "poch #", "POCH ", "POCH:", "POCH=", "Ep ", "Ep:", "EP ", "轮")
+#: The same of lines that tell what passed, and name none.
+GATES_OF_TIMES = ("ime", "ook ", "ook:", "uration", "lapsed", "s)", "s]", "s |", "sec")
+_LONGEST = 2_000
+# What a logger and a program put in front.
+_LONGEST_HEAD = 160
+_EPOCH = re.compile(
+    r"(?i)(?<![A-Za-z_\d.])ep(?:och)?(?: (?:num(?:ber)?|no\.?|idx|index))?[ :=#\[(|]{1,5}(?P<epoch>\d{1,6})"
+    r"(?: {0,2}(?:/|of) {0,2}\d{1,6})?(?![\d.:]*\d|\w|%)[\])]?"
+)
+_OF_EPOCH = (
+    r"train(?:ing|ed)?|start(?:ing|ed)?|begin(?:ning)?|end(?:ed)?|finish(?:ed|ing)?|complet(?:ed?|ing)|done|over"
+    r"|results?|summary|stats|statistics|metrics|report|after|for|of|the|in|at|with|current|now"
+)
+# Between what a logger puts in front and the epoch.
+_LEAD = re.compile(rf"(?i)(?<![a-z])(?:(?:{_OF_EPOCH})\W{{1,3}}){{0,4}}$")
+_LOGGED = re.compile(r"(?:^\W*|[\]|>:)\-=*#\d]\W{0,4}|\s{2})$")
+_HEAD_ALONE = re.compile(rf"(?i)\W*(?:(?:{_OF_EPOCH})\W*){{0,3}}$")
+_FIGURE = re.compile(
+    r"(?i)loss|acc|err|nll|ppl|perplexity|mse|score|psnr|auc|iou|dice|f1|\bfid\b|ssim|reward|return|elbo|cost|kl\b"
+)
+# Of what else a line tells that names an epoch.
+_OTHER = re.compile(
+    r"(?i)%\||it/s|s/it|\b(?:global[_ ])?(?:steps?|iters?|iterations?|(?:mini-?)?batch(?:es)?|samples?|images?|episodes?)\b"
+    r"|\b(?:sav(?:e|ed|ing)|load(?:ed|ing)|restor(?:e|ed|ing)|resum(?:e|ed|ing)) (?!model\b.{0,12}$)"
+)
+_OTHER_WORK = r"\b(?:load\w*|sav\w*|restor\w*|resum\w*|early)\b"
+_REFUSED = re.compile(rf"(?i){_OTHER_WORK}|\b(?:best|val(?:id(?:ation)?)?|test\w*|dev|eval\w*)\b")
+#: Behind a validation's own figure stands what is the epoch's: "| Val PER: 0.0338 | Time: 37.9s".
+NO_TRAINING = (
+    r"(?!.*\b(?:val|valid|validation|eval|evaluation|test|dev)\b(?:(?!\d%?(?: {0,2}[|,;\t]| - | {2})).){0,24}\btime)"
+    r"(?!.*\b(?:eta|remaining|left|average|avg)\b.{0,24}\btime)"
+)
+_OF_TRAINING = re.compile(rf"(?i)^{NO_TRAINING}")
+# A fraction counts the batches of an epoch, but for these.
+_COUNTED = re.compile(r"(?<![\w.])\d++ {0,2}/ {0,2}\d++(?!(?:/\d++)? \d\d:\d\d)")
+_NOT_COUNTED = re.compile(r"(?i)(?:acc\w*|correct|patience|counter|wait\w*|best|score)\W{1,3}$|% \($")
+_EVALUATION_FIRST = re.compile(r"(?i)\W*(?:val(?:id(?:ation)?)?|test(?:ing)?|dev|eval(?:uat\w+)?)(?![a-z])")
+_TRAINED = re.compile(r"(?i)(?<![a-z])tra?i?n(?:ing)?(?![a-z])|(?<![\w ])loss")
+# "epoch time: ", "time/epoch: ", "s/epoch"
+_OF_ONE = re.compile(
+    r"(?i)\bepoch[ _](?=time|duration)|(?<=[a-z])(?:/| ?per |_per_| of | for )(?:the |this |one |1 )?epoch\b"
+)
+
+
+# Of lines that name no epoch: one that may tell a time, ...
+_UNNAMED = re.compile(r"(?i)time|took|elapsed|duration|\d ?(?:s|secs?|seconds|min|minutes)(?![A-Za-z])")
+# ... one of other work, ...
+_NO_PART = re.compile(
+    rf"(?i)(?<!/)(?<!best )\bepochs? ?[:=#\[]? ?\d|{_OTHER_WORK}|\berror\b|http|request|inference|predict"
+)
+# ... one that tells what else is told of a training, ...
+_BESIDE = re.compile(r"(?i)\blr\b|learning[ _]rate|\bgrad|\bmem\b|memory")
+# ... and one of nothing else than a time.
+_WORDS_OF_TIME = r"training|train|epoch|total|time|taken|elapsed|cost|spent|used|took|duration"
+_ALONE = re.compile(
+    rf"(?i)(?:.{{0,80}}\binfo\b\W{{1,4}}(?:root\W{{1,4}})?)?\W*"
+    rf"(?:(?:{_WORDS_OF_TIME})[\W_]{{1,4}}){{1,4}}[\d:.hms ]{{1,24}}\w{{0,7}}\W*$"
+)
+
+
+class EpochLine(NamedTuple):
+    """What a line tells of an epoch."""
+
+    epoch: str
+    """Its number as printed."""
+    took_s: float | None
+    """How many seconds it took, or what a clock of the run shows; None where neither is told."""
+
+
+def read(text: str) -> EpochLine | None:
+    """What the line tells of an epoch; None where it names none, or counts what is within one."""
+    text = text[:_LONGEST]
+    if (found := _EPOCH.search(text[: _LONGEST_HEAD + 40])) is None:
+        return None
+    ahead, behind = text[: found.start()], text[found.end() :]
+    lead = _LEAD.search(ahead)
+    assert lead is not None  # it may be empty
+    logged = ahead[: lead.start()]
+    if len(ahead) > _LONGEST_HEAD or not _LOGGED.search(logged) or _REFUSED.search(logged):
+        return None
+    if _HEAD_ALONE.match(behind):
+        return EpochLine(found["epoch"], None)
+    if _OTHER.search(behind) or _counts(behind):
+        return None
+    evaluated = _EVALUATION_FIRST.match(behind) is not None and not _TRAINED.search(behind)
+    took_s = None if evaluated or _OF_TRAINING.match(behind) is None else _took_s(behind)
+    if took_s is None and not _FIGURE.search(behind):
+        return None
+    return EpochLine(found["epoch"], took_s)
+
+
+def _counts(text: str) -> bool:
+    """Whether a fraction in it counts what is within an epoch."""
+    return any(not _NOT_COUNTED.search(text, 0, each.start()) for each in _COUNTED.finditer(text))
+
+
+def passed_s(text: str) -> float | None:
+    """The seconds that a line tells beside figures of a training, or alone, where it names no epoch and counts nothing: below
+    the head of an epoch they are that one's.
+    """
+    if len(text) > _LONGEST or _UNNAMED.search(text) is None or _OTHER.search(text) or _NO_PART.search(text):
+        return None
+    if _counts(text) or (_EVALUATION_FIRST.match(text) and not _TRAINED.search(text)):
+        return None
+    if not _FIGURE.search(text) and not _BESIDE.search(text) and not _ALONE.match(text):
+        return None
+    return _took_s(text) if _OF_TRAINING.match(text) is not None else None
+
+
+def _took_s(text: str) -> float | None:
+    """The time that a text tells, the likeliest first: one that is named so, one without a name, a clock."""
+    values, entries = keyvalue.named(_OF_ONE.sub("", text))
+    times = [entry for entry in entries if entry.key.what in {"time", "ahead"} and entry.key.order > SPAN]
+    for entry in sorted(times, key=lambda entry: entry.key.order):
+        if (seconds := _seconds(str(values[entry.place]), entry)) is not None:
+            return seconds
+    return None
+
+
+def _seconds(printed: str, entry: Entry) -> float | None:
+    if is_spelled(printed):
+        return duration_s(spelled_s(printed))
+    if not entry.key.factor and "." not in printed:
+        return None  # seconds or minutes, who knows
+    value = number(printed)
+    return None if value is None else duration_s(value * (entry.key.factor or 1.0))
