@@ -23,6 +23,9 @@ from tests.parse.read import parse
         ("Epoch 2 done\ttrain loss 2.7276\tpatience 2/10\tTime: 1m 7s", "2", 67),
         ("Epoch 4 | accuracy: 9012/10000 | loss 0.31 | duration 0:01:07", "4", 67),
         ("=> Epoch 3 finished", "3", None),
+        ("Train accuracy for epoch 6: 0.883", "6", None),
+        ("Average loss at epoch 6: 0.12 (3.5s)", "6", 3.5),
+        ("Validation accuracy for epoch 6: 0.883", None, None),
         # The time is the validation's, or whose it is is not known; whole numbers may be minutes.
         ("Epoch 3 validation loss 0.52 (3.2s)", "3", None),
         ("Epoch 3, loss 0.52, time: 33", "3", None),
@@ -108,3 +111,58 @@ def test_epochs_are_counted_and_timed_in_any_layout(how: str, stamp: str) -> Non
             assert took_s is None, head
         else:
             assert float(took_s) == pytest.approx(37.3, abs=0.8), head
+
+
+STEPS = (
+    "step {b}/400 loss {loss}",
+    "[{b}/400] loss: {loss}",
+    "Epoch {e} [{b}/400] loss: {loss}",
+    "iter {b} | loss {loss} | lr 1e-4",
+)
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    "end",
+    [
+        "Epoch {e} done, loss 0.5, time: {took}s",
+        "Epoch {e}: train loss 0.5 [{took}s]",
+        "=> Epoch {e} loss 0.500 ({took}s)",
+        "Training epoch {e} done | Time: {minutes}m {seconds}s",
+        "Epoch {e} finished, elapsed: {clock}",
+        "Epoch {e} summary: loss=0.5, total time: {clock}",
+        "train loss: 0.5, time: {took}s",
+        "2026-03-04 {clock8},123 - INFO - Epoch {e} ended",
+    ],
+)
+def test_steps_without_a_time_share_what_is_told_of_their_epoch(step: str, end: str) -> None:
+    lines, passed_s = ["train set: 5000 samples"], 0.0
+    for epoch in range(1, 7):
+        fields = {"e": epoch, "took": f"{(took_s := 120 + 0.2 * epoch):.1f}"}
+        passed_s += took_s
+        clock = f"{int(passed_s // 60):02}:{int(passed_s % 60):02}"
+        fields |= {
+            "minutes": int(took_s // 60),
+            "seconds": int(took_s % 60),
+            "clock": f"0:{clock}",
+            "clock8": f"08:{clock}",
+        }
+        lines += [
+            step.format(b=batch, loss=f"{3 / (batch + 400 * epoch):.4f}", **fields) for batch in range(20, 401, 20)
+        ]
+        lines += [end.format(**fields), "validation loss: 0.6"]
+    steps = parse(lines).steps
+    assert len(steps) == 120
+    assert steps["step_time_s"].median() == pytest.approx(0.3, rel=0.06)
+
+
+def test_a_time_beside_a_loss_within_an_epoch_is_not_the_epochs() -> None:
+    lines = [
+        line
+        for batch in range(20, 2001, 20)
+        for line in (
+            f"step {batch} loss {3 / batch:.4f}",
+            *([] if batch % 100 else [f"train loss: {3 / batch:.4f}, time: 12.5s"]),
+        )
+    ]
+    assert parse(lines).steps["step_time_s"].isna().all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -123,3 +123,19 @@ def test_the_date_of_a_line_is_no_time_of_a_step(day: str, line: str) -> None:
     steps = parse([line.format(stamp, step, 3 / step) for step, stamp in enumerate(stamps, start=1)]).steps
     assert steps["step"].tolist() == [*range(1, 41)]
     assert set(steps["step_time_s"].dropna().round()) <= {4.0}
+
+
+@pytest.mark.parametrize("head", ["{stamp}-root-INFO: ", "INFO {stamp}: ", "[{stamp}] ", "{stamp}Z "])
+@pytest.mark.parametrize(
+    "form",
+    ["%Y-%m-%d-%H:%M:%S", "%Y-%m-%d_%H-%M-%S", "%Y-%m-%d:%H:%M:%S", "%b %d %H:%M:%S", "%m-%d %H:%M:%S", "%H:%M:%S"],
+)
+def test_no_part_of_a_stamp_is_learned_as_a_step(form: str, head: str) -> None:
+    begin = datetime(2026, 3, 4, 8, 1, 2, tzinfo=UTC)
+    lines = [
+        head.format(stamp=(begin + timedelta(seconds=61 * turn)).strftime(form))
+        + f"gradient norm: {3 / (9 + turn):.4f}, lr 1e-3"
+        for turn in range(40)
+    ]
+    steps = parse(lines).steps
+    assert steps["step"].isna().all() or list(steps["step"]) == list(range(1, 41))

@@ -53,6 +53,15 @@ def test_each_line_keeps_its_number() -> None:
             for step in range(40)
             for line in (f"step {step:5} | loss 2.{step:05} | lr 1.0000e-04 | grad norm 0.123456", f" took 0.{step}s")
         ],
+        [
+            line
+            for epoch in range(1, 20)
+            for line in (
+                f"epoch:{epoch}",
+                f"ELBO: 3.{epoch + 10} valid loss: 3.35{epoch + 10} acc 13.6{epoch + 10} time: 192.{epoch + 10}s",
+                *(["Saving model..."] if epoch % 3 else []),
+            )
+        ],
         ["=" * 80, "settings of the run", "=" * 80, "model", "=" * 80, "data", "=" * 80, "done"] * 3,
         ["short"] * 30,
     ],

@@ -17,7 +17,7 @@ from monitor.parse.numbers import duration_s, is_spelled, number, spelled_s
 #: Literal texts, one of which stands in every line of an epoch.
 GATES = ("poch ", "poch:", "poch=", "poch[", "poch(", "poch #", "POCH ", "POCH:", "POCH=", "Ep ", "Ep:", "EP ", "轮")
 #: The same of lines that tell what passed, and name none.
-GATES_OF_TIMES = ("ime", "ook ", "ook:", "uration", "lapsed", "s)", "s]", "s |", "sec")
+GATES_OF_TIMES = ("ime", "ook ", "ook:", "uration", "lapsed", "s)", "s]", "s |", "s - ", "sec")
 _LONGEST = 2_000
 # What a logger and a program put in front.
 _LONGEST_HEAD = 160
@@ -28,6 +28,7 @@ _EPOCH = re.compile(
 _OF_EPOCH = (
     r"train(?:ing|ed)?|start(?:ing|ed)?|begin(?:ning)?|end(?:ed)?|finish(?:ed|ing)?|complet(?:ed?|ing)|done|over"
     r"|results?|summary|stats|statistics|metrics|report|after|for|of|the|in|at|with|current|now"
+    r"|loss|accuracy|acc|error|mean|average|avg"
 )
 # Between what a logger puts in front and the epoch.
 _LEAD = re.compile(rf"(?i)(?<![a-z])(?:(?:{_OF_EPOCH})\W{{1,3}}){{0,4}}$")
@@ -102,7 +103,7 @@ def read(text: str) -> EpochLine | None:
         return None
     evaluated = _EVALUATION_FIRST.match(behind) is not None and not _TRAINED.search(behind)
     took_s = None if evaluated or _OF_TRAINING.match(behind) is None else _took_s(behind)
-    if took_s is None and not _FIGURE.search(behind):
+    if took_s is None and not _FIGURE.search(lead[0] + behind):
         return None
     return EpochLine(found["epoch"], took_s)
 

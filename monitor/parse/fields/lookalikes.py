@@ -16,7 +16,7 @@ _EVALUATION = re.compile(
     # "dev" is a device elsewhere, "cv" a coefficient where it names a number.
     r"|dev(?= ?[:\]>|]| (?:set|step|iter|batch|epoch|loss|acc)| ?$)|(?-i:CV)(?! ?[=:]? ?\x00)"
     r"|cv(?= (?:step|iter|batch|epoch|loss|acc)| ?[\]:|](?! ?\x00)| ?$))(?![\w-])(?!\.\w)"
-    r"|-eval(?:uation)?(?=[:\]])|-valid(?:ation)?(?=[:\]])"
+    r"|-eval(?:uation)?(?=[:\]])|-valid(?:ation)?(?=[:\]])|(?<!\w)ttt(?=:)"  # training at the time of a test
 )
 _CODE = (
     r"\{\w{0,30}(?:[!}]|:(?![A-Za-z]{3}))|\bself\.|\bdef \w|\breturn\b|\bprint\(|(?<![\w'\"])f['\"]|%[.\d]{0,4}[dfs]\b"

@@ -1,5 +1,5 @@
-"""Steps whose reports tell no time share that of their epoch, which a line behind them tells, or a clock of the run; where no
-steps are reported an epoch's is told as that.
+"""Steps whose reports tell no time share that of their epoch, which a line behind them tells, a clock of the run, or the stamps
+of the lines that name epochs; where no steps are reported an epoch's is told as that.
 """
 
 from __future__ import annotations
@@ -46,15 +46,27 @@ def time_by_epochs(reports: Reports, events: Sequence[EventRow]) -> dict[str, fl
     for (stream, name), parts in _by_stream_and_format(table, untold).items():
         at = np.concatenate(parts)
         at = at[np.argsort(table.line[at], kind="stable")]
-        lines, before = table.line[at], (0, 0.0)
-        for span in told.get(stream, ()):
+        lines, before, spans = table.line[at], (0, 0.0), told.get(stream, [])
+        if (
+            spans
+            and not spans[0].sure
+            and not _begin_again(table.step[at], np.searchsorted(lines, [s.line for s in spans]))
+        ):
+            continue
+        for span in spans:
             own = at[before[0] : int(np.searchsorted(lines, span.line))]
             steps_of = _steps_of_run if span.of_run else _steps_of_epoch
-            if (steps := steps_of(table, own, before[1])) is not None:
+            if span.seconds > 0 and (steps := steps_of(table, own, before[1])) is not None:
                 reports.time_s[own], reports.kind[own] = span.seconds / steps, table.code("running-mean")
                 found.setdefault(name, []).append(span.seconds / steps)
             before = before[0] + len(own), float(table.step[own[-1]]) if len(own) else before[1]
     return {name: float(np.median(times)) for name, times in found.items()}
+
+
+def _begin_again(step: Floats, ends: At) -> bool:
+    """The count begins again behind each of these places."""
+    inner = np.unique(ends[(ends > 0) & (ends < len(step))])
+    return bool(len(inner)) and bool((step[inner] < step[inner - 1]).all())
 
 
 def epochs_only(events: Sequence[EventRow], by_bar: Sequence[EventRow] = ()) -> list[EventRow]:
@@ -192,15 +204,23 @@ class _Passed(NamedTuple):
     seconds: float
     of_run: bool
     """It may be that of several epochs."""
+    sure: bool = True
+    """Else these are epochs' only where the count of the steps begins again behind each."""
 
 
 def _told(events: Iterable[EventRow]) -> dict[str, list[_Passed]]:
     """The lines of each stream that tell what passed."""
     took: dict[str, list[_Passed]] = {}
     clocks: dict[str, list[tuple[int, float, float]]] = {}
+    beside: dict[str, list[_Passed]] = {}
+    heads: dict[str, dict[int, int]] = {}
     for row in events:
+        if row.kind in EPOCH_LINES and row.time_ms is not None:
+            heads.setdefault(row.stream, {})[row.line] = row.time_ms
         if row.kind == EPOCH_TIME:
             took.setdefault(row.stream, []).append(_Passed(row.line, float(row.text), of_run=False))
+        elif row.kind == PASSED:
+            beside.setdefault(row.stream, []).append(_Passed(row.line, float(row.text), of_run=False, sure=False))
         elif row.kind == ELAPSED:
             seconds, tick_s = map(float, row.text.split())
             clocks.setdefault(row.stream, []).append((row.line, seconds, tick_s))
@@ -215,6 +235,14 @@ def _told(events: Iterable[EventRow]) -> dict[str, list[_Passed]]:
             passed = laps(np.array([clock_s for _, clock_s, _ in shown]), max(tick_s for _, _, tick_s in shown))
             took[stream] = [
                 _Passed(line, each_s, of_run=True) for (line, _, _), each_s in zip(shown, passed.tolist(), strict=True)
+            ]
+    for stream, told in beside.items():
+        took.setdefault(stream, told)
+    for stream, lines in heads.items():
+        if stream not in took:
+            passed_s = np.diff(unwrapped(np.array(list(lines.values()), float)), prepend=np.nan) / 1e3
+            took[stream] = [
+                _Passed(line, each_s, of_run=True) for line, each_s in zip(lines, passed_s.tolist(), strict=True)
             ]
     return took
 

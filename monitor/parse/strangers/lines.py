@@ -56,7 +56,7 @@ _LISTED = re.compile(
     r"(?P<names>[a-z][\w ]{0,40}(?:, [a-z]\w{0,40}){1,7}): "
     r"(?P<numbers>[-+]?\d[\d.eE+-]{0,24}(?:, [-+]?[\d.][\d.eE+-]{0,24}){1,7})(?![\w.])"
 )
-_CLOCK = r"(?:\d+ days?, )?\d+:[0-5]\d(?::[0-5]\d)?(?:[.,]\d+)?(?=s\b|(?![\w:]))"
+_CLOCK = r"(?:\d+ days?, )?\d+:[0-5]\d(?::[0-5]\d)?(?:[.,]\d+)?(?=[sZ]\b|(?!\w|:\w))"
 # "0h:2m:20s", "2'20''", "2分20s" (a Chinese second is an s by then): of what has blanks between, each number has its unit.
 _SPELLED = r"(?:\d+(?:h:|小?时))?\d+(?:m:|'|′|分钟?)\d+(?:\.\d+)?(?:s\b|''|\"|″|秒)"
 BEHIND_A_CLOCK = "\u2063"
@@ -64,7 +64,7 @@ _AS_SPELLED = re.compile(_SPELLED)
 _IS_CLOCK = re.compile(f"{_CLOCK}|{_SPELLED}")
 _TOKEN = re.compile(
     r"("
-    r"\d{4}[-/.]\d\d[-/.]\d\d(?:[ T_]\d\d:\d\d:\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+    r"\d{4}[-/.]\d\d[-/.]\d\d(?:[ T_:-]\d\d[:-]\d\d[:-]\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
     r"|\d\d-\d\d-\d\d(?![\w-])"
     rf"|{_CLOCK}|{_SPELLED}"
     r"|0[xX][0-9a-fA-F]+"
