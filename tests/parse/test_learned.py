@@ -506,3 +506,34 @@ def test_losses_of_evaluations_that_count_nothing_are_none_beside_a_count() -> N
 def test_errors_that_count_nothing_are_steps_only_where_they_are_a_trainings(line: str, many: int) -> None:
     lines = [text for at in range(40) for text in (f"Img {at:04} and Count 13", line.format(f=f"{9 / (at + 1):.6f}"))]
     assert len(parse(lines).steps) == many
+
+
+@pytest.mark.parametrize("stamp", ["", "2026-03-04 08:{m:02}:30,123 - INFO - "])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Ep. {n} | reward: {r}.5 | steps: {few}",
+        "EP {n:04} | score: {r}.5 | eps=0.{few}",
+        "ep: {n}/60  Average Return: {r}.2  length {few}",
+        "Game {n}, Total reward: {r}.5, epsilon: 0.{left:02}",
+        "Generation {n} - Mean reward: {r}.5 - entropy: 0.{few}",
+        "Gen {n}  ep_rew_mean {r}.5",
+        "Cycle {n}; return {r}.5; length {few}",
+        "[Rollout {n}] Mean reward: {r}.5",
+    ],
+)
+def test_games_of_an_agent_are_counted_whatever_they_are_called(line: str, stamp: str) -> None:
+    steps = parse(
+        [(stamp + line).format(n=n, m=n, r=n * 37 % 101, few=10 + n * 7 % 13, left=99 - n) for n in range(1, 60)]
+    ).steps
+    assert list(steps["step"]) == list(range(1, 60))
+    assert steps["step_time_s"].median() == pytest.approx(60) if stamp else steps["step_time_s"].isna().all()
+
+
+@pytest.mark.parametrize(
+    "name", ["Env steps: {n}", "Timestep {n}", "num_timesteps {n}", "Frames {n}", "total_timesteps={n}"]
+)
+def test_what_an_environment_counts_is_the_step_where_nothing_else_is_counted(name: str) -> None:
+    line = f"{name} | mean reward: {{r}}.5 | entropy 0.{{r}}"
+    steps = parse([line.format(n=2048 * n, r=10 + n * 37 % 83) for n in range(1, 60)]).steps
+    assert list(steps["step"]) == list(range(2048, 2048 * 60, 2048))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from monitor.parse.fields.ordinals import named_first
 from monitor.parse.fields.records import Entry
 from monitor.parse.fields.vocabulary import SPAN
 from monitor.parse.formats import keyvalue
@@ -88,7 +89,7 @@ class EpochLine(NamedTuple):
 
 def read(text: str) -> EpochLine | None:
     """What the line tells of an epoch; None where it names none, or counts what is within one."""
-    text = text[:_LONGEST]
+    text = text[:_LONGEST] if text.isascii() else named_first(text[:_LONGEST])
     if (found := _EPOCH.search(text[: _LONGEST_HEAD + 40])) is None:
         return None
     ahead, behind = text[: found.start()], text[found.end() :]

@@ -45,7 +45,7 @@ _OF_PROGRAM = r"\bcaffe\.cpp\b"
 _NEVER = re.compile(rf"{_CODE}|{_BAR}|{_OF_PROGRAM}|(?i:{_SETTINGS}|{_SUMMARY})")
 _OTHER_WORK = re.compile(
     r"(?i)(?<![\w/.])(?:download|load|tokeniz|preprocess|process(?:ed|ing)\b|map(?:ping|ped)?\b|filter|prefetch"
-    r"|index|encod|extract|generat|cach|convert|shard|decompress|verif|scan|upload"
+    r"|index|encod|extract|generat(?!ion \x00)|cach|convert|shard|decompress|verif|scan|upload"
     r"|writ(?:e|ing|ten)\b|wrote|copy|copied|prepar|embedding|collect|initiali|compil"
     r"|nccl|watchdog|time ?out|timed out|heartbeat|pip |install|retry|retries|warm-?up\b"
     r"|profil|trac(?:e|ing)\b|gc\b|freed\b|busbw|algbw|bandwidth|ddim|denois)"

@@ -393,7 +393,7 @@ def _is_of_training(counter: Counter, plan: Roles, epochs: int) -> bool:
     """An evaluation tells accuracies of batches, too; between the epochs of a log batches with a total are trained."""
     if epochs > 1 and counter.total >= 0 and counter.order == w.BATCH and not plan.evaluates:
         return True
-    return plan.trains or counter.order == w.EPOCH or not w.OF_TRAINING.isdisjoint(counter.name.split())
+    return plan.trains or plan.rewards or counter.order == w.EPOCH or not w.OF_TRAINING.isdisjoint(counter.name.split())
 
 
 def _epochs(all_found: Sequence[Found]) -> int:

@@ -61,6 +61,8 @@ class Roles(NamedTuple):
     """A number is named as one of an evaluation."""
     other_work: bool
     """They may also be of other work, unless a loss is told."""
+    rewards: bool = False
+    """A number is named as what an agent gains."""
     wordless: bool = False
     """No word says what the numbers are."""
 
@@ -90,7 +92,7 @@ def plan_of(shape: Shape) -> Roles | None:
     entries: list[Entry] = []
     lone: dict[str, int] = {}
     epoch = rank = -1
-    evaluates = False
+    evaluates = rewards = False
     for place in range(len(gaps) - 1):
         before, after = gaps[place], gaps[place + 1]
         if place and before.text.strip() in _TOTAL:
@@ -107,6 +109,7 @@ def plan_of(shape: Shape) -> Roles | None:
                 saids[place] = shape[place].replace(before.name, "")
         if kind := _watched(name, key, after):
             watched[kind].append(place)
+            rewards = rewards or not w.REWARD.isdisjoint(name)
             if kind == "loss":
                 key = key if key is not None and key.what == "loss" else Key("loss", _order_of(name))
         elif place not in clocks and (order := _counts(name, key, before, after, epoch >= 0)) is not None:
@@ -132,7 +135,8 @@ def plan_of(shape: Shape) -> Roles | None:
         return None
     counters.sort(key=_likelihood)
     return Roles(
-        tuple(counters), losses, learning, quality, epoch, rank, tuple(entries), trains, evaluates, w.other_work(said)
+        *(tuple(counters), losses, learning, quality, epoch, rank, tuple(entries)),
+        *(trains, evaluates, w.other_work(said), rewards),
     )
 
 
@@ -142,7 +146,11 @@ def _wordless(shape: Shape, clocks: Collection[int]) -> Roles | None:
     places = [place for place in range(last) if place not in clocks and _UNNAMED.search(shape[place])]
     counters = [Counter(place, w.UNNAMED, "", -1) for place in places]
     told = (Entry(last, Key("loss"), ""),)
-    return Roles(tuple(counters[::-1]), (last,), (), (), -1, -1, told, False, False, False, True) if counters else None
+    return (
+        Roles(tuple(counters[::-1]), (last,), (), (), -1, -1, told, False, False, False, wordless=True)
+        if counters
+        else None
+    )
 
 
 def _behind(after: TextBetween) -> list[str]:
@@ -171,7 +179,7 @@ def _watched(name: list[str], key: Key | None, after: TextBetween) -> str:
         return ""
     if key is not None and key.what == "loss" and key.order < PART_OF_LOSS:
         return "loss"  # "total loss", of which "total" alone is none
-    if not w.NO_MEASURE.isdisjoint(name):
+    if not w.NO_MEASURE.isdisjoint(name) and (name[:1] != ["total"] or w.REWARD.isdisjoint(name)):
         return ""
     if key is not None and key.what not in {"loss", "learning", "setting", "measure"}:
         return ""

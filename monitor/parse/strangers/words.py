@@ -24,7 +24,7 @@ COUNTERS = {
     **dict.fromkeys(
         (
             *("batch", "batches", "minibatch", "minibatches", "mb", "bat", "idx", "tick", "round"),
-            *("rollout", "episode", "episodes", "lot"),
+            *("rollout", "episode", "episodes", "lot", "game", "games", "generation", "gen", "cycle"),
         ),
         BATCH,
     ),
@@ -57,11 +57,13 @@ OTHER_COUNT = word_set(
 # What training makes smaller or larger, by the word that names its number. LOSS and LEARNING are of training by themselves;
 # QUALITY is also what an evaluation prints, and counts only beside a counter of training.
 LOSS = word_set("loss losses cost xent nll ce bce elbo crit criterion mse objective objf")
-LEARNING = word_set("lr lrate grad grads gradient gnorm gradnorm lernrate")
+LEARNING = word_set("lr lrate grad grads gradient gnorm gradnorm lernrate epsilon")
 QUALITY = word_set(
     "acc accuracy ppl perplexity bpc bpd bpb bleu wer cer f1 auc auroc iou miou dice psnr ssim mae rmse err error reward"
-    " rewards return returns score elo likelihood logp loglik logprob entropy kl recall precision"
+    " rewards rew return returns fitness score elo likelihood logp loglik logprob entropy kl recall precision"
 )
+#: What an agent gains that learns: beside it any count of its games is one of the training.
+REWARD = word_set("reward rewards rew return returns")
 # Of so many that were looked at.
 RESULTS = word_set("correct right hits hit success successes wins win solved passed failed matches found")
 NO_MEASURE = word_set(
