@@ -31,6 +31,8 @@ MOST_EVENTS = 50_000
 #: What NCCL prints for every channel of every rank, at worst a line in five of a log, bars of generations, and how an epoch
 #: went, which a bar may show with each redraw: kept once for each writer and text.
 SAID_ONCE = frozenset({"transport", "inference", epochs.EPOCH_TOLD})
+# So many times more of the lines that name epochs: several may tell of each, and a log may hold many runs.
+_FOR_EPOCHS = 4
 # They mark the begin or the end of something. Those of one span stand for one where the next is so many times as far away.
 _MARKS = frozenset(["checkpoint-begin", "checkpoint-end", "evaluation-begin", "evaluation-end"])
 _FAR = 10
@@ -139,7 +141,8 @@ class EventRows:
     def _most_of(self, kind: str) -> int:
         if kind in _SAMPLED:
             return min(_MOST_SAMPLED, self._most_alike, self._most)
-        return self._most if kind in _EACH else min(self._most_alike, self._most)
+        alike = self._most_alike * (_FOR_EPOCHS if kind in epochs.EPOCH_LINES else 1)
+        return self._most if kind in _EACH else min(alike, self._most)
 
     def _thin(self) -> None:
         """Keeps no more than there is room for: a kind of a stream has its share by how many of it were read.
