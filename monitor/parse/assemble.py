@@ -32,7 +32,7 @@ from monitor.parse.steps.bars import (
     renumbered,
     written_at,
 )
-from monitor.parse.steps.epoch_times import epochs_of_bars, epochs_only, epochs_told, time_by_epochs
+from monitor.parse.steps.epoch_times import epochs_of_bars, epochs_only, number_of_epochs, time_by_epochs
 from monitor.parse.steps.moving_average import own_times
 from monitor.parse.steps.one_training import LOSSES, Evaluations, WriterRows, evaluations, one_training
 from monitor.parse.steps.rounded_counts import in_full
@@ -126,7 +126,7 @@ def assemble(
         reports = _told(in_tables.table(), event_rows, identity, said)
     names = {reports.table.format_of(at) for at in reports.kept if len(at)}
     learned = (
-        learn(strangers, said.trains, epochs_told(event_rows))
+        learn(strangers, said.trains, number_of_epochs(event_rows))
         if strangers is not None and names <= {UNCOUNTED}
         else None
     )

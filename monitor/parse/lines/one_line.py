@@ -68,7 +68,7 @@ def event_ms(fragment: Fragment, written_ms: int | None) -> int | None:
     return written_at_ms(fragment.text) if time_ms is None else time_ms
 
 
-def told_ms(kind: str, time_ms: int | None, text: str) -> int | None:
+def with_stamp_ms(kind: str, time_ms: int | None, text: str) -> int | None:
     """The time of an event in a text that was written then: of epochs, whose pace is told alone, also a stamp without a day."""
     if time_ms is not None or kind not in EPOCH_LINES:
         return time_ms

@@ -77,7 +77,7 @@ def epochs_only(events: Sequence[EventRow], by_bar: Sequence[EventRow] = ()) -> 
     return [*(lines or bars)[:1], *(lines[1:] or bars[1:])]
 
 
-def epochs_told(events: Sequence[EventRow]) -> int:
+def number_of_epochs(events: Sequence[EventRow]) -> int:
     """How many epochs the lines of a writer name, at most."""
     numbers: dict[tuple[str, int | None], set[str]] = {}
     for row in events:
