@@ -537,3 +537,15 @@ def test_what_an_environment_counts_is_the_step_where_nothing_else_is_counted(na
     line = f"{name} | mean reward: {{r}}.5 | entropy 0.{{r}}"
     steps = parse([line.format(n=2048 * n, r=10 + n * 37 % 83) for n in range(1, 60)]).steps
     assert list(steps["step"]) == list(range(2048, 2048 * 60, 2048))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("Step {n} | objective = {loss}", "Step {n} | nelbo {loss}", "iters={n}/4000, reconstruction {loss}"),
+        *("Processed {n} batches | crit {loss}", "{n} iterations done, xent {loss}"),
+    ],
+)
+def test_other_words_for_a_loss_and_for_what_is_done(line: str) -> None:
+    steps = parse([line.format(n=10 * at, loss=f"{9 / at:.4f}") for at in range(1, 60)]).steps
+    assert list(steps["step"]) == list(range(10, 600, 10))

@@ -29,6 +29,8 @@ _MONTH = re.compile(r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b")
 # What a logger puts in front names no number: "INFO: 100/22000: loss 0.78".
 _LEVELS = frozenset({"info", "debug", "root", "main"})
 _TRAIN = frozenset({"train", "training", "trn"})
+# "trained 10500 images", "processed 120 batches", "120 iterations done"
+_DONE = frozenset({"trained", "processed", "done", "completed", "finished", "passed"})
 # Words before a loss with which it is still of all there is.
 _WHOLE = DECORATION | {"global", "total", "step", "batch", "sum", "overall", "all", "full"}
 
@@ -98,7 +100,7 @@ def plan_of(shape: Shape) -> Roles | None:
         if place and before.text.strip() in _TOTAL:
             continue
         name = w.words(before.name) or _behind(after)
-        if name == ["trained"] and w.counter(w.words(after.text)[:1]) is not None:
+        if len(name) == 1 and name[0] in _DONE and w.counter(w.words(after.text)[:1]) is not None:
             name = w.words(after.text)[:1]  # "trained 10500 images"
         if len(name) == 1:
             lone.setdefault(name[0], place)
@@ -156,7 +158,8 @@ def _wordless(shape: Shape, clocks: Collection[int]) -> Roles | None:
 def _behind(after: TextBetween) -> list[str]:
     """The words of a name that stands behind its number."""
     match = _BEHIND.match(after.text)
-    return w.words(match[1]) if match else []
+    name = w.words(match[1]) if match else []
+    return name[:-1] if name[-1:] and name[-1] in _DONE else name
 
 
 def _key(before: TextBetween, after: TextBetween) -> Key | None:

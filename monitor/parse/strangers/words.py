@@ -56,7 +56,7 @@ OTHER_COUNT = word_set(
 
 # What training makes smaller or larger, by the word that names its number. LOSS and LEARNING are of training by themselves;
 # QUALITY is also what an evaluation prints, and counts only beside a counter of training.
-LOSS = word_set("loss losses cost xent nll ce bce elbo crit criterion mse objective objf")
+LOSS = word_set("loss losses cost xent nll ce bce elbo nelbo recon reconstruction crit criterion mse objective objf")
 LEARNING = word_set("lr lrate grad grads gradient gnorm gradnorm lernrate epsilon")
 QUALITY = word_set(
     "acc accuracy ppl perplexity bpc bpd bpb bleu wer cer f1 auc auroc iou miou dice psnr ssim mae rmse err error reward"
@@ -97,7 +97,7 @@ _OTHER = re.compile(
         r"systemd kernel cron audit smtp dns\b tls\b ssl\b auth login proxy upstream endpoint api\b webhook qps\b rps\b",
         r"shard osd\b osdmap zxid member election elected election_id subscri publish message msgs?\b mailbox",
         # builds, packages, tests
-        r"build built compil link(?:ing|ed)\b cmake ninja gcc clang cargo rustc webpack npm bazel maven gradle object",
+        r"build built compil link(?:ing|ed)\b cmake ninja gcc clang cargo rustc webpack npm bazel maven gradle object(?!iv)",
         r"pip\b apt\b conda wheel dpkg unpack packag dependenc lint passed assert install cc\b cxx\b",
         # data
         r"download upload fetch receiv transfer clon(?:e|ed|ing)\b rsync files? folder director rows?\b records? documents?",
