@@ -23,6 +23,7 @@ from tests.parse.read import parse
         ("Epoch 2 done\ttrain loss 2.7276\tpatience 2/10\tTime: 1m 7s", "2", 67),
         ("Epoch 4 | accuracy: 9012/10000 | loss 0.31 | duration 0:01:07", "4", 67),
         ("=> Epoch 3 finished", "3", None),
+        ("EPOCH 3 COMPLETED @ 10:07 PM", "3", None),
         ("Train accuracy for epoch 6: 0.883", "6", None),
         ("Average loss at epoch 6: 0.12 (3.5s)", "6", 3.5),
         ("Validation accuracy for epoch 6: 0.883", None, None),

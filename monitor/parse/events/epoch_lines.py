@@ -34,7 +34,7 @@ _OF_EPOCH = (
 # Between what a logger puts in front and the epoch.
 _LEAD = re.compile(rf"(?i)(?<![a-z])(?:(?:{_OF_EPOCH})\W{{1,3}}){{0,4}}$")
 _LOGGED = re.compile(r"(?:^\W*|[\]|>:)\-=*#\d]\W{0,4}|\s{2})$")
-_HEAD_ALONE = re.compile(rf"(?i)\W*(?:(?:{_OF_EPOCH})\W*){{0,3}}$")
+_HEAD_ALONE = re.compile(rf"(?i)\W*(?:(?:{_OF_EPOCH})\W*){{0,3}}(?:\d{{1,2}}(?::\d\d){{1,2}}(?: ?[AP]M)?\W*)?$")
 _FIGURE = re.compile(
     r"(?i)loss|acc|err|nll|ppl|perplexity|mse|score|psnr|auc|iou|dice|f1|\bfid\b|ssim|reward|return|elbo|cost|kl\b"
 )
