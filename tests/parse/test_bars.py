@@ -495,3 +495,26 @@ def test_a_bar_over_answers_that_a_model_writes_is_no_training(answers: bool, st
     lines += [f"  0%|          | {n}/50 [00:{2 * n:02}<01:42,  2.00s/it]{behind}" for n in range(21)]
     lines += [] if answers else [said] * 5
     assert len(parse(lines).steps) == steps
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "Epoch {n}, step {n}, loss {loss}, time 0.5s/it",
+        "eta: 0:09:27  epoch: 1  step: {n}  loss: {loss}  data: 0.0196  batch: 0.5000  lr: 0.000100  max_mem: 6107",
+        "2026-03-04 08:01:{half:04.1f}00 - INFO - step {n} loss {loss}",
+        "{{'loss': {loss}, 'step': {n}, 'step_time': 0.5}}",
+    ],
+)
+@pytest.mark.parametrize(
+    "bar", ["Validation: 100%|{bars}| 9/9 [00:01<00:00,  9.1it/s]", "  0%|{none}| 0/438 [00:00<?, ?s/it]"]
+)
+def test_a_report_behind_a_bar_that_was_left_without_an_end_of_its_line_is_read(bar: str, report: str) -> None:
+    lines = [
+        bar.format(bars="█" * 10, none=" " * 10) + report.format(n=n, half=n / 2, loss=f"{3 / n:.3f}")
+        for n in range(1, 30)
+    ]
+    steps = parse(lines).steps
+    assert list(steps["step"]) == list(range(1, 30))
+    assert steps["step_time_s"].median() == pytest.approx(0.5)
+    assert steps["loss"].iloc[0] == 3.0

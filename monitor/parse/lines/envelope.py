@@ -55,7 +55,7 @@ _LOOKED_AT_FOR_COLOUR = 2_000
 _HEAD = 600
 _MOST_PREFIXES = 8
 # Anything that asks for more than cutting one tag off: control characters, their escapes, another tag.
-_WRAPPED = re.compile(r"[\r\x08\x1b]|#0[13]|\]<std|,mpirank:")
+_WRAPPED = re.compile(r"[\r\x08\x1b]|#0[13]|\]<std|,mpirank:|(?:it/s|s/it)\][A-Za-z{\[2]")
 # Characters that a line with a prefix begins with, or a word that it holds early.
 _MAY_HAVE_PREFIX = re.compile(r"20\d\d-|\s*+\[(?:[rR]ank|default|trainer|worker|task|pod/)|ip-|[\w.-]{0,60}?\balgo-\d")
 _BYTES_MAY_HAVE_PREFIX = re.compile(_MAY_HAVE_PREFIX.pattern.encode())
@@ -64,6 +64,13 @@ _CURSOR_UP = "\x1b[A"
 # What stands behind it was written by another than the bar that is left so.
 _BEHIND_A_BAR = re.compile(r"\x1b\[A(?=(?:\x1b\[[\d;]*m)*+[^\s\x08\x1b])")
 _BYTES_BEHIND_A_BAR = re.compile(_BEHIND_A_BAR.pattern.encode())
+# A report that was printed where a bar had been left without an end of its line: "9.1it/s]Epoch 3, loss 0.52".
+_GLUED = re.compile(
+    r"(?i)(?:it/s|s/it)\](?=(?:train(?:ing)?[ :]{1,2})?(?:epoch|step|iter(?:ation)?|eta|global_step)[ :=\[#]"
+    r"|\{'|\[?20\d\d-\d\d-\d\d )"
+)
+_BYTES_GLUED = re.compile(_GLUED.pattern.encode())
+_GLUED_ENDS = tuple(f"{rate}]{first}".encode() for rate in ("it/s", "s/it") for first in "TtEeSsIiGg{[2")
 _REDRAW = re.compile(r"[\r\b]+")
 # A bar that goes back to its middle to write its count there.
 _INTO_THE_MIDDLE = re.compile(r"(?<!\x08)\x08{20,}+(?= \d{1,9}/\d{1,9} )")
@@ -225,12 +232,11 @@ def _add_apart(head: str, text: str, into: list[str]) -> str:
 
 def _pieces(text: str, writer: _Writer, into: list[Fragment]) -> _Writer:
     """Adds the redraws in ``text``; who the prefixes at its start name."""
-    text, writer = _without_prefixes(text, writer)
+    text, writer = _without_prefixes(_parted(text), writer)
     if "\r" not in text and "\b" not in text and "\x1b" not in text:
         if text.strip():
             into.append(Fragment(text, writer.rank, writer.host, False, writer.time_ms, writer.local_rank, writer.task))
         return writer
-    text = _parted(text)
     for part in _REDRAW.split(_INTO_THE_MIDDLE.sub("", text) if "\b" in text else text):
         clean, who = _without_prefixes(without_escapes(part), writer)
         if clean.strip():
@@ -281,13 +287,17 @@ def without_octal(text: str) -> str:
 
 
 def _parted(text: str) -> str:
-    return _BEHIND_A_BAR.sub(_CURSOR_UP + "\r", text) if _CURSOR_UP in text else text
+    text = _BEHIND_A_BAR.sub(_CURSOR_UP + "\r", text) if _CURSOR_UP in text else text
+    return _GLUED.sub("\\g<0>\r", text) if "it/s]" in text or "s/it]" in text else text
 
 
 def parted_bytes(data: bytes) -> bytes:
-    """The bytes with a carriage return between a bar and what is written behind it once the cursor has gone up again."""
+    """The bytes with a carriage return between a bar and what is written behind it, once the cursor has gone up again or
+    where the bar was left.
+    """
     up = _CURSOR_UP.encode()
-    return _BYTES_BEHIND_A_BAR.sub(up + b"\r", data) if up in data else data
+    data = _BYTES_BEHIND_A_BAR.sub(up + b"\r", data) if up in data else data
+    return _BYTES_GLUED.sub(b"\\g<0>\r", data) if any(end in data for end in _GLUED_ENDS) else data
 
 
 def without_octal_bytes(data: bytes) -> bytes:
