@@ -21,7 +21,7 @@ from monitor.parse.events.marks import DATA_PREPARED, EVALUATION_HEAD, GENERATED
 from monitor.parse.examples import EACH, Where
 from monitor.parse.identity import Identity, identify
 from monitor.parse.reports import blocks, delimited
-from monitor.parse.rows import UNCOUNTED, EventRow
+from monitor.parse.rows import BARS, UNCOUNTED, EventRow
 from monitor.parse.steps import clocks
 from monitor.parse.steps.bars import (
     are_means,
@@ -74,6 +74,8 @@ _OF_PROCESS = {"mxnet": 0, "cyclegan": 1}
 # What a trainer prints of its losses, also one name on a line, what it writes into a file, and a notebook's table of it.
 _OF_TRAINERS = frozenset({LOSSES, "json", "block", "table"})
 _MANY_LOSSES = 4
+# So many times as many reports as redraws of a bar were not written beside it.
+_MORE_THAN_A_BAR = 1.2
 # So many intervals before its first report a training was resumed, or the begin of its log is gone.
 _LATE = 3
 _NOWHERE = np.empty(0, np.intp)
@@ -127,10 +129,12 @@ def assemble(
     names = {reports.table.format_of(at) for at in reports.kept if len(at)}
     learned = (
         learn(strangers, said.trains, number_of_epochs(event_rows))
-        if strangers is not None and names <= {UNCOUNTED}
+        if strangers is not None and names <= {UNCOUNTED} | BARS
         else None
     )
-    if learned is not None and len(learned.rows) > sum(map(len, reports.kept)):
+    # A bar that is taken for the training's tells of nearly each step, unless it is another's.
+    times_more = _MORE_THAN_A_BAR if names & BARS else 1
+    if learned is not None and len(learned.rows) > times_more * sum(map(len, reports.kept)):
         reports = _told(learned.rows.table(), event_rows, identity, said)
     elif reports.kept:
         learned = None

@@ -88,3 +88,19 @@ def test_a_bar_that_names_the_epoch_of_each_of_its_counts_is_over_epochs() -> No
 def test_a_bar_over_prompts_is_no_training_whatever_the_log_speaks_of() -> None:
     bar = [f"  1%|▏         | {62 * n}/86745 [00:0{n}<03:15, 444.18it/s]" for n in range(1, 9)]
     assert _read(["Loading the trained model", "Loaded 86745 prompts", *bar, *bar]).empty
+
+
+def test_reports_that_nobody_knows_count_more_than_the_few_redraws_of_another_bar() -> None:
+    lines = []
+    for epoch in range(1, 4):
+        lines += [
+            f"2026-03-04 08:{epoch:02}:{at:02} E{epoch} i={at * 10}, training loss: {3 / (at + epoch):.4f}"
+            for at in range(1, 40)
+        ]
+        lines += [
+            f"\r100: {share:3}%|{'█' * (share // 10):<10}| {share}/100 [00:0{share // 20}<00:05, 9.{epoch}it/s]"
+            for share in range(10, 101, 10)
+        ]
+    steps = parse(lines).steps
+    assert list(steps["step"]) == [10 * at for _ in range(3) for at in range(1, 40)]
+    assert steps["step_time_s"].median() == pytest.approx(0.1)
