@@ -18,7 +18,7 @@ import pandas as pd
 
 from monitor.errors import NoData
 from monitor.model.frames import events_frame, steps_frame
-from monitor.parse.events.epochs import EPOCH_PACE, EPOCH_TOOK, EPOCHS_ONLY
+from monitor.parse.events.epochs import EPOCH_PACE, EPOCH_SHARE, EPOCH_TOOK, EPOCHS_ONLY
 from tests.parse.compare import read_file
 
 TOLERANCE = 0.1
@@ -69,7 +69,10 @@ def _frames(log: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _epochs(events: pd.DataFrame) -> _Read:
     """Of a log that tells of epochs alone how many, and what one takes."""
-    told, took = (events.loc[events["kind"].isin(kinds), "text"] for kinds in ([EPOCHS_ONLY], [EPOCH_TOOK, EPOCH_PACE]))
+    told, took = (
+        events.loc[events["kind"].isin(kinds), "text"]
+        for kinds in ([EPOCHS_ONLY], [EPOCH_TOOK, EPOCH_PACE, EPOCH_SHARE])
+    )
     many = int(told.iloc[0]) if len(told) else 0
     return _Read(many, float("nan"), float("nan"), float(took.iloc[0]) if len(took) else float("nan"))
 

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from monitor.parse.events import epoch_lines
-from monitor.parse.events.epochs import EPOCH_PACE, EPOCH_TOOK, EPOCHS_ONLY
+from monitor.parse.events.epochs import EPOCH_PACE, EPOCH_SHARE, EPOCH_TOOK, EPOCHS_ONLY
 from tests.parse.read import parse
 
 
@@ -167,3 +167,21 @@ def test_a_time_beside_a_loss_within_an_epoch_is_not_the_epochs() -> None:
         )
     ]
     assert parse(lines).steps["step_time_s"].isna().all()
+
+
+def test_epochs_share_what_their_whole_training_took() -> None:
+    lines = [
+        line
+        for took in ("8m 0s", "16m 0s", "4m 0s")
+        for line in [
+            *(
+                text
+                for epoch in range(24)
+                for text in (f"Epoch {epoch}/23", "-" * 10, f"train Loss: 0.{99 - epoch} Acc: 0.9")
+            ),
+            f"Training complete in {took}",
+            "Best val Acc: 0.912",
+        ]
+    ]
+    told = parse(lines).events.groupby("kind")["text"].first()
+    assert (told[EPOCHS_ONLY], told[EPOCH_SHARE]) == ("72", "20")

@@ -40,8 +40,7 @@ def no_step_lines(case: Case) -> Finding | None:
         else "Give --step-regex with named groups such as (?P<step>\\d+) and (?P<time_s>[\\d.]+), or print step=… step_time_s=…"
     )
     if (told := epoch_count(case.run.events)) is not None:
-        whence = "as printed" if told.printed else "by the times of these lines"
-        pace = f" One takes {told.took} at the median, {whence}." if told.took else ""
+        pace = f" One takes {told.took} at the median, {told.whence}." if told.took else ""
         return Finding(
             "no-step-lines",
             "info",

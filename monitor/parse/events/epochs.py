@@ -19,6 +19,8 @@ EPOCH_TRAINED = "epoch-trained"
 EPOCH_LINES = frozenset({EPOCH_TOLD, EPOCH_NUMBERED, EPOCH_TRAINED})
 #: How many seconds an epoch of the training took.
 EPOCH_TIME = "epoch-time"
+#: Its share of what the whole training took.
+EPOCH_SHARE = "epoch-share"
 #: How many seconds a line tells that names no epoch, and counts nothing.
 PASSED = "passed"
 #: What a clock of the run shows between its epochs, and how much its last digit is, in seconds.

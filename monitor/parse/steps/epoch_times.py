@@ -15,6 +15,7 @@ from monitor.parse.events.epochs import (
     ELAPSED,
     EPOCH_LINES,
     EPOCH_PACE,
+    EPOCH_SHARE,
     EPOCH_TIME,
     EPOCH_TOLD,
     EPOCH_TOOK,
@@ -78,12 +79,12 @@ def epochs_only(events: Sequence[EventRow], by_bar: Sequence[EventRow] = ()) -> 
 
 
 def number_of_epochs(events: Sequence[EventRow]) -> int:
-    """How many epochs the lines of a writer name, at most."""
-    numbers: dict[tuple[str, int | None], set[str]] = {}
+    """How many epochs the lines of a writer name, of all trainings one after the other, at most."""
+    writers: dict[tuple[str, int | None], list[EventRow]] = {}
     for row in events:
         if row.kind in EPOCH_LINES and row.text.isdecimal():
-            numbers.setdefault((row.stream, row.rank), set()).add(row.text)
-    return max(map(len, numbers.values()), default=0)
+            writers.setdefault((row.stream, row.rank), []).append(row)
+    return max(map(_count, writers.values()), default=0)
 
 
 def _epochs(events: Sequence[EventRow]) -> list[EventRow]:
@@ -113,7 +114,20 @@ def _epochs(events: Sequence[EventRow]) -> list[EventRow]:
     grown, passed_s = np.diff(number), np.diff(unwrapped(time_ms)) / 1e3
     on = (grown > 0) & (passed_s > 0)
     took_s = passed_s[on] / grown[on]
-    return [*found, first._replace(kind=EPOCH_PACE, text=f"{np.median(took_s):g}")] if len(took_s) else found
+    if len(took_s):
+        return [*found, first._replace(kind=EPOCH_PACE, text=f"{np.median(took_s):g}")]
+    shares_s = _shares(of_one, events)
+    return [*found, first._replace(kind=EPOCH_SHARE, text=f"{np.median(shares_s):g}")] if len(shares_s) else found
+
+
+def _shares(told: Sequence[EventRow], events: Sequence[EventRow]) -> Floats:
+    """For each epoch its share of what the training took that ends behind it; none where one has a single epoch."""
+    ends = [row for row in events if row.kind == ELAPSED and _same_writer(row, told[0])]
+    before = np.searchsorted([row.line for row in told], [row.line for row in ends])
+    epochs = np.diff(before, prepend=0)
+    if not len(ends) or epochs.min() < 2:
+        return np.empty(0)
+    return np.repeat([float(row.text.split()[0]) for row in ends] / epochs, epochs)
 
 
 def _below(told: Sequence[EventRow], events: Sequence[EventRow]) -> list[EventRow]:
