@@ -44,7 +44,9 @@ from tests.parse.read import parse
     ],
 )
 def test_a_line_of_an_epoch(text: str, epoch: str | None, took_s: float | None) -> None:
-    assert (epoch_lines.read(text) or (None, None)) == (epoch, took_s)
+    said = epoch_lines.read(text)
+    assert (said.epoch if said is not None else None) == epoch
+    assert (float(said.took_s) if said is not None and said.took_s is not None else None) == took_s
 
 
 @pytest.mark.parametrize(
@@ -64,7 +66,8 @@ def test_a_line_of_an_epoch(text: str, epoch: str | None, took_s: float | None) 
     ],
 )
 def test_a_time_beside_the_figures_of_an_epoch(text: str, passed_s: float | None) -> None:
-    assert epoch_lines.passed_s(text) == passed_s
+    said = epoch_lines.passed_s(text)
+    assert (float(said) if said is not None else None) == passed_s
 
 
 STAMPS = {

@@ -18,7 +18,11 @@ from monitor.parse.numbers import duration_s, is_spelled, number, spelled_s
 #: Literal texts, one of which stands in every line of an epoch.
 GATES = ("poch ", "poch:", "poch=", "poch[", "poch(", "poch #", "POCH ", "POCH:", "POCH=", "Ep ", "Ep:", "EP ", "轮")
 #: The same of lines that tell what passed, and name none.
-GATES_OF_TIMES = ("ime", "ook ", "ook:", "uration", "lapsed", "s)", "s]", "s |", "s - ", "sec")
+GATES_OF_TIMES = (
+    *(f"ime{mark}" for mark in (" ", ":", "=", "/", "_s ", "_s:", "_s=", "_sec")),
+    *(f"{word}{mark}" for word in ("ook", "uration", "lapsed") for mark in " :="),
+    *(f"{digit}{end}" for digit in "0123456789" for end in ("s)", "s]", "s |", "s -", " sec")),
+)
 _LONGEST = 2_000
 # What a logger and a program put in front.
 _LONGEST_HEAD = 160
@@ -35,16 +39,32 @@ _OF_EPOCH = (
 _LEAD = re.compile(rf"(?i)(?<![a-z])(?:(?:{_OF_EPOCH})\W{{1,3}}){{0,4}}$")
 _LOGGED = re.compile(r"(?:^\W*|[\]|>:)\-=*#\d]\W{0,4}|\s{2})$")
 _HEAD_ALONE = re.compile(rf"(?i)\W*(?:(?:{_OF_EPOCH})\W*){{0,3}}(?:\d{{1,2}}(?::\d\d){{1,2}}(?: ?[AP]M)?\W*)?$")
-_FIGURE = re.compile(
-    r"(?i)loss|acc|err|nll|ppl|perplexity|mse|score|psnr|auc|iou|dice|f1|\bfid\b|ssim|reward|return|elbo|cost|kl\b"
+_FIGURES = (
+    *(
+        "loss",
+        "acc",
+        "err",
+        "nll",
+        "ppl",
+        "perplexity",
+        "mse",
+        "score",
+        "psnr",
+        "auc",
+        "iou",
+        "dice",
+        "f1",
+        "fid",
+        "ssim",
+    ),
+    *("reward", "return", "elbo"),
 )
-# Of what else a line tells that names an epoch.
-_OTHER = re.compile(
-    r"(?i)%\||it/s|s/it|\b(?:global[_ ])?(?:steps?|iters?|iterations?|(?:mini-?)?batch(?:es)?|samples?|images?|episodes?)\b"
-    r"|\b(?:sav(?:e|ed|ing)|load(?:ed|ing)|restor(?:e|ed|ing)|resum(?:e|ed|ing)) (?!model\b.{0,12}$)"
+# What is counted within an epoch.
+_WITHIN = ("step", "iter", "batch", "it/s", "s/it", "sample", "image", "episode", "%|")
+_PART = re.compile(
+    r"%\||it/s|s/it|\b(?:global[_ ])?(?:steps?|iters?|iterations?|(?:mini-?)?batch(?:es)?|samples?|images?|episodes?)\b"
 )
-_OTHER_WORK = r"\b(?:load\w*|sav\w*|restor\w*|resum\w*|early)\b"
-_REFUSED = re.compile(rf"(?i){_OTHER_WORK}|\b(?:best|val(?:id(?:ation)?)?|test\w*|dev|eval\w*)\b")
+_REFUSED = re.compile(r"\b(?:load\w*|sav\w*|restor\w*|resum\w*|early|best|val(?:id(?:ation)?)?|test\w*|dev|eval\w*)\b")
 #: Behind a validation's own figure stands what is the epoch's: "| Val PER: 0.0338 | Time: 37.9s".
 NO_TRAINING = (
     r"(?!.*\b(?:val|valid|validation|eval|evaluation|test|dev)\b(?:(?!\d%?(?: {0,2}[|,;\t]| - | {2})).){0,24}\btime)"
@@ -60,20 +80,15 @@ _TRAINED = re.compile(r"(?i)(?<![a-z])tra?i?n(?:ing)?(?![a-z])|(?<![\w ])loss")
 _OF_ONE = re.compile(
     r"(?i)\bepoch[ _](?=time|duration)|(?<=[a-z])(?:/| ?per |_per_| of | for )(?:the |this |one |1 )?epoch\b"
 )
-
-
-# Of lines that name no epoch: one that may tell a time, ...
-_UNNAMED = re.compile(r"(?i)time|took|elapsed|duration|\d ?(?:s|secs?|seconds|min|minutes)(?![A-Za-z])")
-# ... one of other work, ...
-_NO_PART = re.compile(
-    rf"(?i)(?<!/)(?<!best )\bepochs? ?[:=#\[]? ?\d|{_OTHER_WORK}|\berror\b|http|request|inference|predict"
-)
-# ... one that tells what else is told of a training, ...
-_BESIDE = re.compile(r"(?i)\blr\b|learning[ _]rate|\bgrad|\bmem\b|memory")
-# ... and one of nothing else than a time.
+# What no line tells that stands below the head of an epoch.
+_OTHER_WORK = ("load", "save", "saving", "restor", "resum", "early", "error", "http", "request", "inference", "predict")
+_NAMES_ONE = re.compile(r"(?<!/)(?<!best )\bepochs? ?[:=#\[]? ?\d")
+# What is told beside the figures of a training, ...
+_BESIDE = re.compile(r"\blr\b|learning[ _]rate|\bgrad|\bmem\b|memory")
+# ... and a line of nothing else than a time.
 _WORDS_OF_TIME = r"training|train|epoch|total|time|taken|elapsed|cost|spent|used|took|duration"
 _ALONE = re.compile(
-    rf"(?i)(?:.{{0,80}}\binfo\b\W{{1,4}}(?:root\W{{1,4}})?)?\W*"
+    rf"(?:.{{0,80}}\binfo\b\W{{1,4}}(?:root\W{{1,4}})?)?\W*"
     rf"(?:(?:{_WORDS_OF_TIME})[\W_]{{1,4}}){{1,4}}[\d:.hms ]{{1,24}}\w{{0,7}}\W*$"
 )
 
@@ -83,8 +98,10 @@ class EpochLine(NamedTuple):
 
     epoch: str
     """Its number as printed."""
-    took_s: float | None
-    """How many seconds it took, or what a clock of the run shows; None where neither is told."""
+    took_s: str | None
+    """How many seconds it took, or what a clock of the run shows, with the digits that are printed where these are seconds; None
+    where neither is told.
+    """
 
 
 def read(text: str) -> EpochLine | None:
@@ -96,15 +113,15 @@ def read(text: str) -> EpochLine | None:
     lead = _LEAD.search(ahead)
     assert lead is not None  # it may be empty
     logged = ahead[: lead.start()]
-    if len(ahead) > _LONGEST_HEAD or not _LOGGED.search(logged) or _REFUSED.search(logged):
+    if len(ahead) > _LONGEST_HEAD or not _LOGGED.search(logged) or _REFUSED.search(logged.lower()):
         return None
     if _HEAD_ALONE.match(behind):
         return EpochLine(found["epoch"], None)
-    if _OTHER.search(behind) or _counts(behind):
+    if _is_of_a_part(behind.lower()) or _counts(behind):
         return None
     evaluated = _EVALUATION_FIRST.match(behind) is not None and not _TRAINED.search(behind)
     took_s = None if evaluated or _OF_TRAINING.match(behind) is None else _took_s(behind)
-    if took_s is None and not _FIGURE.search(lead[0] + behind):
+    if took_s is None and not _tells_a_figure((lead[0] + behind).lower()):
         return None
     return EpochLine(found["epoch"], took_s)
 
@@ -114,20 +131,32 @@ def _counts(text: str) -> bool:
     return any(not _NOT_COUNTED.search(text, 0, each.start()) for each in _COUNTED.finditer(text))
 
 
-def passed_s(text: str) -> float | None:
-    """The seconds that a line tells beside figures of a training, or alone, where it names no epoch and counts nothing: below
-    the head of an epoch they are that one's.
+def passed_s(text: str) -> str | None:
+    """The seconds, as a text, that a line tells beside figures of a training, or alone, where it names no epoch and counts
+    nothing: below the head of an epoch they are that one's.
     """
-    if len(text) > _LONGEST or _UNNAMED.search(text) is None or _OTHER.search(text) or _NO_PART.search(text):
+    if len(text) > _LONGEST or text[:1] == "{" or _counts(text):
         return None
-    if _counts(text) or (_EVALUATION_FIRST.match(text) and not _TRAINED.search(text)):
+    lower = text.lower()
+    if any(word in lower for word in _OTHER_WORK) or _is_of_a_part(lower) or _NAMES_ONE.search(lower):
         return None
-    if not _FIGURE.search(text) and not _BESIDE.search(text) and not _ALONE.match(text):
+    if not _tells_a_figure(lower) and not _BESIDE.search(lower) and not _ALONE.match(lower):
         return None
-    return _took_s(text) if _OF_TRAINING.match(text) is not None else None
+    if (_EVALUATION_FIRST.match(text) and not _TRAINED.search(text)) or _OF_TRAINING.match(text) is None:
+        return None
+    return _took_s(text)
 
 
-def _took_s(text: str) -> float | None:
+def _is_of_a_part(lower: str) -> bool:
+    """Whether a line counts what is within an epoch, by its words in lower case."""
+    return any(word in lower for word in _WITHIN) and _PART.search(lower) is not None
+
+
+def _tells_a_figure(lower: str) -> bool:
+    return any(word in lower for word in _FIGURES)
+
+
+def _took_s(text: str) -> str | None:
     """The time that a text tells, the likeliest first: one that is named so, one without a name, a clock."""
     values, entries = keyvalue.named(_OF_ONE.sub("", text))
     times = [entry for entry in entries if entry.key.what in {"time", "ahead"} and entry.key.order > SPAN]
@@ -137,10 +166,14 @@ def _took_s(text: str) -> float | None:
     return None
 
 
-def _seconds(printed: str, entry: Entry) -> float | None:
+def _seconds(printed: str, entry: Entry) -> str | None:
     if is_spelled(printed):
-        return duration_s(spelled_s(printed))
-    if not entry.key.factor and "." not in printed:
+        seconds = duration_s(spelled_s(printed))
+    elif not entry.key.factor and "." not in printed:
         return None  # seconds or minutes, who knows
-    value = number(printed)
-    return None if value is None else duration_s(value * (entry.key.factor or 1.0))
+    else:
+        value, factor = number(printed), entry.key.factor or 1.0
+        seconds = None if value is None else duration_s(value * factor)
+        if seconds is not None and factor == 1.0 and printed[:1].isdecimal() and "," not in printed:
+            return printed
+    return None if seconds is None else f"{seconds:g}"

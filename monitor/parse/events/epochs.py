@@ -213,10 +213,10 @@ def read(text: str) -> Iterator[tuple[str, str]]:
     if times:
         yield from times
     elif line is not None and line.took_s is not None:
-        yield EPOCH_TIME, f"{line.took_s:g}"
+        yield EPOCH_TIME, line.took_s
     elif (
         line is None
         and all(kind == EPOCH_TOLD for kind, _ in told)
         and (passed_s := epoch_lines.passed_s(text)) is not None
     ):
-        yield PASSED, f"{passed_s:g}"
+        yield PASSED, passed_s

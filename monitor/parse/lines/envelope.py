@@ -66,11 +66,10 @@ _BEHIND_A_BAR = re.compile(r"\x1b\[A(?=(?:\x1b\[[\d;]*m)*+[^\s\x08\x1b])")
 _BYTES_BEHIND_A_BAR = re.compile(_BEHIND_A_BAR.pattern.encode())
 # A report that was printed where a bar had been left without an end of its line: "9.1it/s]Epoch 3, loss 0.52".
 _GLUED = re.compile(
-    r"(?i)(?:it/s|s/it)\](?=(?:train(?:ing)?[ :]{1,2})?(?:epoch|step|iter(?:ation)?|eta|global_step)[ :=\[#]"
+    r"/(?:(?<=it/)s|(?<=s/)it)\](?=(?i:(?:train(?:ing)?[ :]{1,2})?(?:epoch|step|iter(?:ation)?|eta|global_step)[ :=\[#])"
     r"|\{'|\[?20\d\d-\d\d-\d\d )"
 )
 _BYTES_GLUED = re.compile(_GLUED.pattern.encode())
-_GLUED_ENDS = tuple(f"{rate}]{first}".encode() for rate in ("it/s", "s/it") for first in "TtEeSsIiGg{[2")
 _REDRAW = re.compile(r"[\r\b]+")
 # A bar that goes back to its middle to write its count there.
 _INTO_THE_MIDDLE = re.compile(r"(?<!\x08)\x08{20,}+(?= \d{1,9}/\d{1,9} )")
@@ -297,7 +296,7 @@ def parted_bytes(data: bytes) -> bytes:
     """
     up = _CURSOR_UP.encode()
     data = _BYTES_BEHIND_A_BAR.sub(up + b"\r", data) if up in data else data
-    return _BYTES_GLUED.sub(b"\\g<0>\r", data) if any(end in data for end in _GLUED_ENDS) else data
+    return _BYTES_GLUED.sub(b"\\g<0>\r", data) if b"it/s]" in data or b"s/it]" in data else data
 
 
 def without_octal_bytes(data: bytes) -> bytes:

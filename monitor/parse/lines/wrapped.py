@@ -43,17 +43,19 @@ def unwrapped(page: LogPage) -> LogPage:
     heads = Counter(_kind(parts[0]) for parts in together)
     rests = [_kind(part) for parts in together for part in parts[1:]]
     usual = {kind for kind, _ in heads.most_common(3)}
-    # What also stands behind a line that ends earlier is no rest: "epoch:2" behind reports of constant length.
-    begins = usual | {kind for start, _ in groups if any(map(str.isalpha, kind := _kind(lines[start])))}
     cut = sum(
         any(_CUT.search(f"{before[-1:]}\n{behind[:1]}") for before, behind in pairwise(parts)) for parts in together
     )
     if (
         len(together) < _FEWEST
         or sum(heads[kind] for kind in usual) < _MOSTLY * len(together)
-        or sum(kind in begins for kind in rests) > (1 - _MOSTLY) * len(rests)
+        or sum(kind in usual for kind in rests) > (1 - _MOSTLY) * len(rests)
         or cut < _INSIDE * len(together)
     ):
+        return page
+    # What also stands behind a line that ends earlier is no rest: "epoch:2" behind reports of constant length.
+    begins = {kind for start, _ in groups if any(map(str.isalpha, kind := _kind(lines[start])))}
+    if sum(kind in begins for kind in rests) > (1 - _MOSTLY) * len(rests):
         return page
     whole = ("".join(lines[start:stop]) + "\n" * (stop - start - 1) for start, stop in groups)
     return replace(page, data="\n".join(whole).encode("utf-8", "replace"))
