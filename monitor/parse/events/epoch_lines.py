@@ -37,27 +37,12 @@ _OF_EPOCH = (
 )
 # Between what a logger puts in front and the epoch.
 _LEAD = re.compile(rf"(?i)(?<![a-z])(?:(?:{_OF_EPOCH})\W{{1,3}}){{0,4}}$")
-_LOGGED = re.compile(r"(?:^\W*|[\]|>:)\-=*#\d]\W{0,4}|\s{2})$")
+_LOGGED = re.compile(r"(?:^\W*|[\]|>:)\-=*#\d]\W{0,4}|\s{2}|\b(?:DEBUG|INFO|WARNING) )$")
 _HEAD_ALONE = re.compile(rf"(?i)\W*(?:(?:{_OF_EPOCH})\W*){{0,3}}(?:\d{{1,2}}(?::\d\d){{1,2}}(?: ?[AP]M)?\W*)?$")
-_FIGURES = (
-    *(
-        "loss",
-        "acc",
-        "err",
-        "nll",
-        "ppl",
-        "perplexity",
-        "mse",
-        "score",
-        "psnr",
-        "auc",
-        "iou",
-        "dice",
-        "f1",
-        "fid",
-        "ssim",
-    ),
-    *("reward", "return", "elbo"),
+#: What is told of how an epoch went.
+FIGURES = (
+    *("loss", "acc", "err", "nll", "ppl", "perplexity", "mse", "score", "psnr", "auc", "iou", "dice", "f1", "fid"),
+    *("ari", "ssim", "reward", "return", "elbo"),
 )
 # What is counted within an epoch.
 _WITHIN = ("step", "iter", "batch", "it/s", "s/it", "sample", "image", "episode", "%|")
@@ -153,7 +138,7 @@ def _is_of_a_part(lower: str) -> bool:
 
 
 def _tells_a_figure(lower: str) -> bool:
-    return any(word in lower for word in _FIGURES)
+    return any(word in lower for word in FIGURES)
 
 
 def _took_s(text: str) -> str | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from monitor.parse.events import epoch_lines
-from monitor.parse.events.epoch_lines import NO_TRAINING
+from monitor.parse.events.epoch_lines import FIGURES, NO_TRAINING
 from monitor.parse.events.reader import EventTable, captured, event
 from monitor.parse.numbers import SPELLED, spelled_s
 
@@ -37,7 +37,7 @@ _LOGGED = (
     # A logger may be called by what it logs: "train_log".
     r"(?:(?!(?:val|eval|test|dev|train|epoch|best)(?!_log))[\w.]{1,40}\W{1,4}){0,3}"
 )
-_FIGURE = r"(?:loss|acc|err|nll|ppl|rmse|mse|score|psnr|auc|iou|dice|f1|fid|ari|ssim|reward|return|elbo)"
+_FIGURE = rf"(?:{'|'.join(FIGURES)})"
 _EPOCH_GATES = "poch |poch:|poch=|poch[|POCH |POCH:| Ep "
 # "Date: 2026-03-04 08:15:36s, Time_Cost: 99s, " of image restoration, "[Fold 1 " and "fold 2 | " before the epoch.
 _WHEN = r"Date: \d{4}-\d\d-\d\d \d\d:\d\d:\d\ds, Time_Cost: \d{1,7}(?:\.\d{1,3})?s, "
