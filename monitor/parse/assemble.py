@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from monitor.model import events_frame, steps_frame
 from monitor.parse.columns import Floats, durations
-from monitor.parse.events import evaluated
-from monitor.parse.events.epochs import ELAPSED, EPOCH_LINES, EPOCH_TIME, PASSED
+from monitor.parse.events import epochs, evaluated
 from monitor.parse.events.evaluated import Evaluated
 from monitor.parse.events.marks import DATA_PREPARED, EVALUATION_HEAD, GENERATED
 from monitor.parse.examples import EACH, Where
@@ -61,12 +60,7 @@ from monitor.parse.table import NOBODY, At, Readings, Rows, by_code
 _MOST_WRITERS = 1 << 31
 _NO_LINE = np.iinfo(np.int64).min // 2
 # Events for what is put together here alone.
-_OURS = (
-    delimited.KINDS
-    | evaluated.KINDS
-    | EPOCH_LINES
-    | {EPOCH_TIME, PASSED, ELAPSED, EVALUATION_HEAD, DATA_PREPARED, GENERATED}
-)
+_OURS = delimited.KINDS | evaluated.KINDS | epochs.KINDS | {EVALUATION_HEAD, DATA_PREPARED, GENERATED}
 # Their throughput is that of the whole job, and counts what the configuration counts.
 _OF_WHOLE_JOB = frozenset({"deepspeed", "tf-benchmarks"})
 # Of these each process prints its own; the number is what a batch has by default, 0 where there is none.

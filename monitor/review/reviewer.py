@@ -12,6 +12,7 @@ of each reader is logged.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -45,6 +46,7 @@ from monitor.model import (
 )
 from monitor.parse.assemble import Parsed, assemble
 from monitor.parse.definitions import recogniser
+from monitor.parse.events import epochs
 from monitor.parse.events.completion import completed
 from monitor.parse.failed import Failed
 from monitor.parse.recognise import RawRows, Recogniser
@@ -456,7 +458,8 @@ def unread(failures: Iterable[Failed]) -> tuple[Gap, ...]:
 def left_out(raw: RawRows) -> tuple[Gap, ...]:
     """What of a log is counted and not kept; empty for nearly every log."""
     said = []
-    if events := raw.events.left_out:
+    # What numbers the epochs of many runs is no loss where it is not kept.
+    if events := Counter({kind: many for kind, many in raw.events.left_out.items() if kind not in epochs.KINDS}):
         kinds = [kind.replace("-", " ") for kind, _ in events.most_common()]
         more = f" and {count(len(kinds) - _NAMED, 'other kind')}" if len(kinds) > _NAMED else ""
         said.append(

@@ -31,6 +31,8 @@ EPOCHS_ONLY = "epochs-only"
 EPOCH_PACE = "epoch-pace"
 #: The same, as it is printed.
 EPOCH_TOOK = "epoch-took"
+#: Kinds that tell of epochs alone how many there are and what one takes, and are shown nowhere.
+KINDS = EPOCH_LINES | {EPOCH_TIME, PASSED, ELAPSED}
 # What a logger puts in front.
 _LOGGED = (
     r"(?:\[|\| )?(?:\d{2,4}[-/])?\d\d[-/]\d{2,4}[ T]\d\d:\d\d:\d\d[.,\d]{0,8}\]?\W{1,4}"
