@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from monitor.parse.events.epochs import EPOCH_LINES
 from monitor.parse.failed import Failures
 from monitor.parse.fields import learning
 from monitor.parse.lines.envelope import Fragment
@@ -68,12 +67,11 @@ def event_ms(fragment: Fragment, written_ms: int | None) -> int | None:
     return written_at_ms(fragment.text) if time_ms is None else time_ms
 
 
-def with_stamp_ms(kind: str, time_ms: int | None, text: str) -> int | None:
-    """The time of an event in a text that was written then: of epochs, whose pace is told alone, also a stamp without a day."""
-    if time_ms is not None or kind not in EPOCH_LINES:
-        return time_ms
-    printed = stamp(text)
-    return None if printed is None else printed.ms
+def or_stamp_ms(time_ms: int | None, text: str) -> int | None:
+    """The time of an event; of one without a time that of its stamp, which may lack its day and tells a pace alone."""
+    if time_ms is None and (printed := stamp(text)) is not None:
+        return printed.ms
+    return time_ms
 
 
 def _clock(known_ms: int | None, printed: Stamp | None) -> tuple[int | None, int | None]:

@@ -350,7 +350,7 @@ class _PageRows:
                 lines[key] = self._lines(some, bare)
             *where, times, ranks, hosts, texts = lines[key]
             if told.kind in EPOCH_LINES:
-                times = list(map(one_line.with_stamp_ms, repeat(told.kind), times, texts))
+                times = list(map(one_line.or_stamp_ms, times, texts))
             said = zip(*where, times, ranks, hosts, repeat(told.kind), map(told.text_of, texts), strict=False)
             self.events.add_all(map(EventRow._make, said), of=len(at))
 
@@ -387,8 +387,8 @@ class _PageRows:
         time_ms = one_line.event_ms(fragment, page.times_ms[line] if page.times_ms else None)
         where = (page.stream, page.node, line + page.first_line, int(self.pieces.part[at]) + part)
         for kind, text in found:
-            stamped_ms = one_line.with_stamp_ms(kind, time_ms, fragment.text)
-            self.events.add_all([EventRow(*where, stamped_ms, fragment.rank, fragment.host, kind, text)])
+            at_ms = one_line.or_stamp_ms(time_ms, fragment.text) if kind in EPOCH_LINES else time_ms
+            self.events.add_all([EventRow(*where, at_ms, fragment.rank, fragment.host, kind, text)])
 
     def _read_alone(self, at: Ints, flags: NDArray[np.uint8]) -> None:
         """Reads pieces one by one."""

@@ -4,7 +4,7 @@ of the lines that name epochs; where no steps are reported an epoch's is told as
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +35,8 @@ _TICKS = 20
 _FEWEST_LAPS, _LONG_LAP = 3, 3.0
 # So many epochs have a time of their own where what stands below their heads tells it.
 _NEARLY_ALL = 0.8
+# A line that names an epoch and has a time of its own.
+_HEAD = "head"
 # So many of the lines begin again where trainings run side by side.
 _SOME = 0.2
 
@@ -81,15 +83,18 @@ def epochs_only(events: Sequence[EventRow], by_bar: Sequence[EventRow] = ()) -> 
 def number_of_epochs(events: Sequence[EventRow]) -> int:
     """How many epochs the lines of a writer name, of all trainings one after the other, at most."""
     writers: dict[tuple[str, int | None], list[EventRow]] = {}
-    for row in events:
-        if row.kind in EPOCH_LINES and row.text.isdecimal():
-            writers.setdefault((row.stream, row.rank), []).append(row)
+    for row in _numbered(events):
+        writers.setdefault((row.stream, row.rank), []).append(row)
     return max(map(_count, writers.values()), default=0)
+
+
+def _numbered(events: Iterable[EventRow]) -> list[EventRow]:
+    return [row for row in events if row.kind in EPOCH_LINES and row.text.isdecimal()]
 
 
 def _epochs(events: Sequence[EventRow]) -> list[EventRow]:
     """How many epochs are told, and what one takes where that is."""
-    told = [row for row in events if row.kind in EPOCH_LINES and row.text.isdecimal()]
+    told = _numbered(events)
     timed = [row for row in events if row.kind == EPOCH_TIME]
     epochs = _count(told)
     if any(row.kind == LEFT_OUT and row.text.endswith(tuple(EPOCH_LINES)) for row in events):
@@ -101,12 +106,12 @@ def _epochs(events: Sequence[EventRow]) -> list[EventRow]:
         return []
     first = told[0] if (told[0].time_ms or 0) >= FIRST_INSTANT_MS else told[0]._replace(time_ms=None)
     found = [first._replace(kind=EPOCHS_ONLY, text=str(epochs))]
-    printed = [row for row in timed if _same_writer(row, timed[0])] or _below(told, events)
-    if len(printed) > 1:
-        return [*found, first._replace(kind=EPOCH_TOOK, text=f"{np.nanmedian(_each_s(printed, told)):g}")]
     of_one = [row for row in told if _same_writer(row, told[0])]
     # Of several lines of an epoch the first: the others tell of its evaluation mostly.
     of_one = [row for at, row in enumerate(of_one) if not at or row.text != of_one[at - 1].text]
+    printed = [row for row in timed if _same_writer(row, timed[0])] or _below(of_one, events)
+    if len(printed) > 1:
+        return [*found, first._replace(kind=EPOCH_TOOK, text=f"{np.nanmedian(_each_s(printed, told)):g}")]
     number = np.array([float(row.text) for row in of_one])
     if _are_at_once(number):
         return [found[0]._replace(text=str(max(epochs, len(of_one))))]
@@ -130,15 +135,15 @@ def _shares(told: Sequence[EventRow], events: Sequence[EventRow]) -> Floats:
     return np.repeat([float(row.text.split()[0]) for row in ends] / epochs, epochs)
 
 
-def _below(told: Sequence[EventRow], events: Sequence[EventRow]) -> list[EventRow]:
+def _below(heads: Sequence[EventRow], events: Sequence[EventRow]) -> list[EventRow]:
     """The times that stand between the heads of epochs, where nearly each of these has one of its own."""
-    heads = [row.line for at, row in enumerate(told) if _same_writer(row, told[0]) and row.text != told[at - 1].text]
     rows = [
         row._replace(text=row.text.split()[0])
         for row in events
-        if row.kind in {PASSED, ELAPSED} and _same_writer(row, told[0])
+        if row.kind in {PASSED, ELAPSED} and _same_writer(row, heads[0])
     ]
-    between = np.bincount(np.searchsorted(heads, [row.line for row in rows], side="right"), minlength=len(heads) + 1)
+    place = np.searchsorted([row.line for row in heads], [row.line for row in rows], side="right")
+    between = np.bincount(place, minlength=len(heads) + 1)
     return rows if (between == 1).sum() >= _NEARLY_ALL * len(heads) and len(rows) <= len(heads) + 1 else []
 
 
@@ -223,42 +228,33 @@ class _Passed(NamedTuple):
 
 
 def _told(events: Iterable[EventRow]) -> dict[str, list[_Passed]]:
-    """The lines of each stream that tell what passed."""
-    took: dict[str, list[_Passed]] = {}
-    clocks: dict[str, list[tuple[int, float, float]]] = {}
-    beside: dict[str, list[_Passed]] = {}
-    heads: dict[str, dict[int, int]] = {}
+    """The lines of each stream that tell what passed, of the surest kind that there is."""
+    by_stream: dict[str, dict[str, list[EventRow]]] = {}
     for row in events:
-        if row.kind in EPOCH_LINES and row.time_ms is not None:
-            heads.setdefault(row.stream, {})[row.line] = row.time_ms
-        if row.kind == EPOCH_TIME:
-            took.setdefault(row.stream, []).append(_Passed(row.line, float(row.text), of_run=False))
-        elif row.kind == PASSED:
-            beside.setdefault(row.stream, []).append(_Passed(row.line, float(row.text), of_run=False, sure=False))
-        elif row.kind == ELAPSED:
-            seconds, tick_s = map(float, row.text.split())
-            clocks.setdefault(row.stream, []).append((row.line, seconds, tick_s))
-    for stream, passed_by in took.items():
-        shown_s = np.array([passed.seconds for passed in passed_by])
-        if (each := laps(shown_s, last_digit(shown_s))) is not shown_s:
-            took[stream] = [
-                _Passed(row.line, each_s, of_run=True) for row, each_s in zip(passed_by, each.tolist(), strict=True)
-            ]
-    for stream, shown in clocks.items():
-        if stream not in took:
-            passed = laps(np.array([clock_s for _, clock_s, _ in shown]), max(tick_s for _, _, tick_s in shown))
-            took[stream] = [
-                _Passed(line, each_s, of_run=True) for (line, _, _), each_s in zip(shown, passed.tolist(), strict=True)
-            ]
-    for stream, told in beside.items():
-        took.setdefault(stream, told)
-    for stream, lines in heads.items():
-        if stream not in took:
-            passed_s = np.diff(unwrapped(np.array(list(lines.values()), float)), prepend=np.nan) / 1e3
-            took[stream] = [
-                _Passed(line, each_s, of_run=True) for line, each_s in zip(lines, passed_s.tolist(), strict=True)
-            ]
-    return took
+        kind = _HEAD if row.kind in EPOCH_LINES else row.kind
+        if kind in {EPOCH_TIME, ELAPSED, PASSED} or (kind == _HEAD and row.time_ms is not None):
+            by_stream.setdefault(row.stream, {}).setdefault(kind, []).append(row)
+    return {stream: _by_surest(by_kind) for stream, by_kind in by_stream.items()}
+
+
+def _by_surest(by_kind: Mapping[str, Sequence[EventRow]]) -> list[_Passed]:
+    """Of the lines of one stream, by their kinds."""
+    if rows := by_kind.get(EPOCH_TIME):
+        shown = np.array([float(row.text) for row in rows])
+        each = laps(shown, last_digit(shown))
+        return _passed_at(rows, each, of_run=each is not shown)
+    if rows := by_kind.get(ELAPSED):
+        shown, ticks = np.array([row.text.split() for row in rows], float).T
+        return _passed_at(rows, laps(shown, ticks.max()), of_run=True)
+    if rows := by_kind.get(PASSED):
+        return _passed_at(rows, np.array([float(row.text) for row in rows]), of_run=False, sure=False)
+    heads = list({row.line: row for row in by_kind[_HEAD]}.values())
+    passed_ms = np.diff(unwrapped(np.array([row.time_ms for row in heads], float)), prepend=np.nan)
+    return _passed_at(heads, passed_ms / 1e3, of_run=True)
+
+
+def _passed_at(rows: Sequence[EventRow], seconds: Floats, of_run: bool, sure: bool = True) -> list[_Passed]:
+    return [_Passed(row.line, each_s, of_run, sure) for row, each_s in zip(rows, seconds.tolist(), strict=True)]
 
 
 def laps(seconds: Floats, tick_s: float) -> Floats:
