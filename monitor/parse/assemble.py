@@ -27,6 +27,7 @@ from monitor.parse.steps.bars import (
     by_its_clock,
     drawn_at_once,
     is_of_run,
+    names_of_training,
     new_steps,
     renumbered,
     written_at,
@@ -121,11 +122,9 @@ def assemble(
         # Bars that are no training's are no reports.
         reports = _told(in_tables.table(), event_rows, identity, said)
     names = {reports.table.format_of(at) for at in reports.kept if len(at)}
-    learned = (
-        learn(strangers, said.trains, number_of_epochs(event_rows))
-        if strangers is not None and names <= {UNCOUNTED} | BARS
-        else None
-    )
+    # A bar may be another's, unless it says that it trains.
+    unsure = names <= {UNCOUNTED} | BARS and not len(names_of_training(reports.table, _all_kept(reports)))
+    learned = learn(strangers, said.trains, number_of_epochs(event_rows)) if strangers is not None and unsure else None
     # A bar that is taken for the training's tells of nearly each step, unless it is another's.
     times_more = _MORE_THAN_A_BAR if names & BARS else 1
     if learned is not None and len(learned.rows) > times_more * sum(map(len, reports.kept)):

@@ -142,11 +142,16 @@ def training_bar(table: Readings, at: At, planned_steps: int | None, losses: At,
     return Bar(own, str(table.texts[name]), total, says, len(bars[chosen].first) > 1, others)
 
 
+def names_of_training(table: Readings, at: At) -> NDArray[np.int32]:
+    """Which descriptions of bars say that they train."""
+    labels = np.unique(table.bar[at])
+    found: NDArray[np.int32] = labels[[bool(_TRAINS.search(table.texts[label])) for label in labels]]
+    return found
+
+
 def _endless(table: Readings, at: At) -> At:
     """Of bars without a total those that say that they train."""
-    labels = np.unique(table.bar[at])
-    trains = labels[[bool(_TRAINS.search(table.texts[label])) for label in labels]]
-    found: At = at[~np.isnan(table.loss[at]) | np.isin(table.bar[at], trains)]
+    found: At = at[~np.isnan(table.loss[at]) | np.isin(table.bar[at], names_of_training(table, at))]
     return found
 
 
