@@ -15,6 +15,7 @@ from monitor.parse.events.event_rows import EventRows
 from monitor.parse.examples import Examples
 from monitor.parse.failed import Failures
 from monitor.parse.lines.wrapped import unwrapped
+from monitor.parse.lines.written_out import written_out
 from monitor.parse.pages.gates import Recogniser, families
 from monitor.parse.pages.line_shapes import LineShapes
 from monitor.parse.pages.page_rows import read_page
@@ -57,7 +58,7 @@ class RawRows:
             self.last_ms = newest if self.last_ms is None else max(self.last_ms, newest)
         self.events.add_page(page)
         self.lines += page.count
-        page = unwrapped(page)
+        page = written_out(unwrapped(page))
         # Rows make no cycles; looking for some among thousands of new tuples takes a fifth of the time.
         collecting = gc.isenabled()
         gc.disable()

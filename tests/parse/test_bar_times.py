@@ -58,6 +58,17 @@ def test_epochs_in_all_their_digits_are_of_the_trainer() -> None:
     assert len(found.steps) == 20
 
 
+def test_a_whole_epoch_that_is_quoted_is_of_the_trainer_too() -> None:
+    losses = [f"{{'loss': '0.{90 - at}', 'learning_rate': '5e-05', 'epoch': '{at / 10:.4g}'}}" for at in range(1, 31)]
+    assert "'epoch': '1'" in losses[9]
+    found = parse(
+        [*losses, "{'train_runtime': '370.4', 'train_steps_per_second': '0.081', 'train_loss': '0.5', 'epoch': '3'}"]
+    )
+    assert found.steps["loss"].tolist() == pytest.approx([(90 - at) / 100 for at in range(1, 31)])
+    # Another program's dict of a whole epoch tells of all of it.
+    assert not len(parse([f"{{'loss': 0.{90 - at}, 'epoch': {at}}}" for at in range(1, 31)]).steps)
+
+
 def test_the_mean_of_a_run_that_was_resumed_is_not_known() -> None:
     # The Trainer says 800 steps over the seconds of 150.
     losses = [f"{{'loss': 0.{900 - at}, 'learning_rate': 5e-05, 'epoch': {at / 100}}}" for at in range(65, 81)]

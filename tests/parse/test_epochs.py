@@ -496,6 +496,9 @@ def test_of_a_counter_that_goes_on_the_steps_between_two_epochs_ends_are_the_epo
         ("Elapsed time: 0:01:23.25", "83.25 0.01"),
         ("Elapsed time: 0:01:23", "83 1"),
         ("  total time elapsed = 12.25 seconds", "12.25 0.01"),
+        ("Finished. Total elapsed time (h:m:s): 0:01:51", "111 1"),
+        ("Done! Elapsed time (s): 83.5 s", "83.5 0.1"),
+        ("Finished validation. Elapsed time: 3 s", None),
         ("Training took: 3.25 minutes!", "195 0.6"),
         ("Total gradient descent training time: 5 hours 41 mins 57 secs", "20517 1"),
         ("Total training time: 438.83 seconds (0.12 hours)", "438.83 0.01"),
@@ -515,6 +518,22 @@ def test_of_a_counter_that_goes_on_the_steps_between_two_epochs_ends_are_the_epo
 )
 def test_a_clock_may_stand_alone_between_epochs(text: str, seconds: str | None) -> None:
     assert [said for kind, said in epochs.read(text) if kind == epochs.ELAPSED] == ([seconds] if seconds else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "each_s"),
+    [
+        ("Median time per epoch: 0.1011s", "0.1011"),
+        ("⏱️  Average epoch time: 1m 12s", "72"),
+        ("Avg. time/epoch: 3.25 s", "3.25"),
+        ("Average validation time per epoch: 3.2 seconds", None),
+    ],
+)
+def test_a_mean_of_all_epochs_tells_what_one_takes(line: str, each_s: str | None) -> None:
+    lines = [*(f"Epoch: {epoch:03}, Loss: 1.94, Train: 0.16, Val: 0.13" for epoch in range(1, 31)), line]
+    events = {row.kind: row.text for row in parse(lines).events.itertuples()}
+    assert events[epochs.EPOCHS_ONLY] == "30"
+    assert events.get(epochs.EPOCH_TOOK) == each_s
 
 
 @pytest.mark.parametrize(

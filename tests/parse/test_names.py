@@ -107,6 +107,13 @@ def test_the_second_number_of_a_batch_may_be_the_one_that_runs() -> None:
         *("(100 steps in 25.0s)", "(25.0s for 100 steps)", "; 25.0 seconds for the last 100 iterations"),
         *("; 20 batches processed in 5.0s", "speed: 25.0s/100iters", "[25.0s/100 batches]", "took 25.0s (100 iters)"),
         *("s/b : 0.25", ", UD 0.25"),
+        *(
+            "— 10 steps took 2.5s",
+            "→ 10 iterations took 2.5s",
+            "│ 0.25 s/step │",
+            "• 0.25 s/it • x",
+            "— 4.0 it/s — lr 1",
+        ),
         *("time over the last 100 its: 25s", "100 training steps in 0:25", "240 steps took 1:00", "25000 ms / 100 it"),
     ],
 )

@@ -205,6 +205,23 @@ def test_whole_seconds_are_differenced_over_enough_of_them() -> None:
     assert out[60:] == pytest.approx(np.full(40, 0.22), rel=0.1)
 
 
+def test_a_start_up_is_no_step_where_the_clock_stands_behind_it() -> None:
+    assert np.isnan(clocks.differenced(np.arange(1.0, 18.0), np.full(17, 5.0), 1.0, 0.0)).all()
+
+
+def test_a_clock_of_tenths_that_stands_between_reports_is_differenced_over_enough_of_them() -> None:
+    steps = np.arange(1.0, 101.0)
+    out = clocks.differenced(steps, np.round(4.8 + steps * 0.022, 1), 0.0, 0.0)
+    assert out[60:] == pytest.approx(np.full(40, 0.022), rel=0.15)
+
+
+def test_an_evaluation_of_some_seconds_is_spread_over_no_steps() -> None:
+    steps = np.arange(1.0, 61.0)
+    clock = np.floor(steps * 0.5 + 6 * ((steps - 1) // 10))
+    out = clocks.differenced(steps, clock, 1.0, 0.0)
+    assert np.nanmedian(out) == pytest.approx(0.5, rel=0.15)
+
+
 @pytest.mark.parametrize(
     ("steps", "spans_s", "each_s"),
     [

@@ -19,6 +19,8 @@ EPOCH_TRAINED = "epoch-trained"
 EPOCH_LINES = frozenset({EPOCH_TOLD, EPOCH_NUMBERED, EPOCH_TRAINED})
 #: How many seconds an epoch of the training took.
 EPOCH_TIME = "epoch-time"
+#: The same of all of them: their mean, or their median.
+EPOCH_MEAN = "epoch-mean"
 #: Its share of what the whole training took.
 EPOCH_SHARE = "epoch-share"
 #: How many seconds a line tells that names no epoch, and counts nothing.
@@ -32,7 +34,7 @@ EPOCH_PACE = "epoch-pace"
 #: The same, as it is printed.
 EPOCH_TOOK = "epoch-took"
 #: Kinds that tell of epochs alone how many there are and what one takes, and are shown nowhere.
-KINDS = EPOCH_LINES | {EPOCH_TIME, PASSED, ELAPSED}
+KINDS = EPOCH_LINES | {EPOCH_TIME, EPOCH_MEAN, PASSED, ELAPSED}
 # What a logger puts in front.
 _LOGGED = (
     r"(?:\[|\| )?(?:\d{2,4}[-/])?\d\d[-/]\d{2,4}[ T]\d\d:\d\d:\d\d[.,\d]{0,8}\]?\W{1,4}"
@@ -136,6 +138,14 @@ def _elapsed(match: re.Match[str]) -> str | None:
 
 _TIMES = EventTable(
     (
+        # "Median time per epoch: 0.1011s", "Average epoch time: 12.5 s"
+        event(
+            EPOCH_MEAN,
+            "per epoch|time/epoch|poch time|poch Time|per Epoch",
+            r"(?i)^\W{0,12}(?:overall )?(?:mean|median|average|avg\.?) (?:train(?:ing)? |run(?:ning)? )?(?:time (?:per|/) epoch"
+            rf"|time/epoch|epoch time|time (?:of|for) (?:an|each) epoch)\s?(?:is|was|[=:])?\s{{0,3}}{_TOOK}",
+            _took,
+        ),
         event(
             EPOCH_TIME,
             "poch took|poch takes|poch time|poch Time|poch duration|or epoch|or 1 epoch|one epoch|this epoch|the epoch|of epoch|"
@@ -172,11 +182,12 @@ _TIMES = EventTable(
             rf"(?i)\btraining time\b[^\d]{{0,32}}{_TOOK} (?:at|for|in) (?:the )?(?:current|this|one|last) ep",
             _took,
         ),
-        # "Time elapsed: 0.05 min", and nothing else
+        # "Time elapsed: 0.05 min", "Finished. Total elapsed time (h:m:s): 0:01:51", and nothing else
         event(
             ELAPSED,
             "ime elapsed|ime Elapsed|lapsed time|lapsed Time|lapsed:",
-            rf"(?i)^\W{{0,12}}(?:total |training )?(?:time elapsed|elapsed(?: time)?)\s?[:=]\s{{0,3}}{_TOOK}\W{{0,12}}$",
+            rf"(?i)^\W{{0,12}}(?:(?:finished|done|completed?)\W{{1,3}})?(?:total |training )?(?:time elapsed|elapsed(?: time)?)"
+            rf"(?: \([\w:]{{1,12}}\))?\s?[:=]\s{{0,3}}{_TOOK}\W{{0,12}}$",
             _elapsed,
         ),
         # "Training took: 3.35 minutes!", "Total training time: 438.83 seconds (0.12 hours)", "Took 1880.06s to train"

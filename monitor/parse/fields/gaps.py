@@ -13,14 +13,14 @@ _UNIT = re.compile(
     r" {0,2}(?P<many>[kK](?= ?[A-Za-z]{2,9} ?/| ?[|,;)]| *$)|[MB](?= ?[A-Za-z]{2,9} ?/))? ?"
     r"(?P<unit>[A-Za-zµμ]{1,12}(?: ?/ ?[A-Za-z]{1,10}| per [A-Za-z]{1,10}){0,2}|/s(?:ec)?|%)?(?![\w/])"
 )
-_SPLIT = re.compile(r"""[|,;\t(){}\[\]<>"'=:]|\s-+\s|\s{2,}|->|\.\s""")
+_SPLIT = re.compile(r"""[|,;\t(){}\[\]<>"'=:│┃║⏐]|\s[-–—→»]+\s|\s{2,}|->|\.\s""")
 _IN_BRACKETS = re.compile(r"([^|,;\t(){}\[\]<>\"'=:]{1,60}?)\s?[(\[]\s?([A-Za-zµ%][^()\[\]]{0,23})[)\]]$")
 # "loss=tensor(", "lr=[", "Step [", "Iter #"
 _OPENING = re.compile(r"(?<=[=:\s])(?:np\.|jnp\.|torch\.)?(?:tensor|[Aa]rray|float\d\d|bfloat16)\($|[(\[{<\"'#~@]$")
 # Which of these ends a text is looked at first: a text of a log that is never the same is worked out for each line.
 _OPENERS = frozenset("([{<\"'#~@")
 _CLOSERS = frozenset(")]")
-_CLOSED = re.compile(r"\s*(?:$|[|,;:)\]}\t]|\s\s|\s-\s|\.\s|\[)")
+_CLOSED = re.compile(r"\s*(?:$|[|,;:)\]}\t│┃║⏐]|\s\s|\s[-–—→»•·]\s|\.\s|\[)")
 _QUOTED = re.compile(r'"\s*:\s*"?$')
 _SEPARATOR = re.compile(r"[\])}]*\s*(?:[:=]|->|is|was|-)\s*")
 # "0.41 (sec/it)"
@@ -34,7 +34,7 @@ _NAMES = re.compile(r"\s*[:=][\s\"'(\[]*")
 _ELAPSED = re.compile(r" ?elapsed(?=\s*(?:$|[|,;)\]]))")
 # A loss whose name stands behind it: "3.02 avg loss, ".
 _TRAILING = re.compile(r" {1,2}([A-Za-z][A-Za-z_ ]{1,24}[a-z])(?=[,;|)]|$)")
-_AROUND = " -*~.>·•!?+&\\"
+_AROUND = " -–—*~.>→»·•│┃║⏐!?+&\\"
 _MEANS = frozenset({"mean", "avg", "average", "median"})
 # What a logger sets in front is the name of no number.
 _LEVELS = frozenset({"INFO", "DEBUG"})

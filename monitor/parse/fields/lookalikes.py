@@ -48,7 +48,7 @@ _OTHER_WORK = re.compile(
     r"|index|encod|extract|generat(?!ion \x00)|cach|convert|shard|decompress|verif|scan|upload"
     r"|writ(?:e|ing|ten)\b|wrote|copy|copied|prepar|embedding|collect|initiali|compil"
     r"|nccl|watchdog|time ?out|timed out|heartbeat|pip |install|retry|retries|warm-?up\b"
-    r"|profil|trac(?:e|ing)\b|gc\b|freed\b|busbw|algbw|bandwidth|ddim|denois)"
+    r"|profil|trac(?:e|ing)\b|gc\b|freed\b|busbw|algbw|bandwidth|ddim|denois|draws\b)"
 )
 _OTHER_MOMENT = re.compile(
     r"(?i)(?<![\w/.])(?:sav(?:e|ed|ing)\b|checkpoint|ckpt|load(?:ed|ing)\b|resum|restor|best\b|early.?stop|trial\b|pruned at"

@@ -89,9 +89,11 @@ _GLOBAL_STEP = re.compile(
     r"\bglobal_step=(?P<step>\d{1,4})(?:\.0*)?(?=[,\]\s]|$)|\bnum_updates=(?P<updates>\d{1,12})\b"
 )
 _EPOCH = re.compile(r"(?i)\bepoch\s{0,9}[:#\[]?\s{0,9}(?P<epoch>\d{1,9})")
-# The Trainer's epochs are fractions; a dict whose epoch is whole tells of all of it.
+# The Trainer's epochs are fractions, whose zeros it leaves away where it quotes them; another dict whose epoch is whole tells
+# of all of it.
 _DICT = re.compile(
-    rf"[{{,]\s?'loss':\s{{0,9}}'?{_NUMBER}'?(?=[,}}])[^{{}}]{{0,4000}}?'epoch':\s{{0,9}}'?(?P<epoch>\d{{0,15}}\.\d{{0,25}})'?[,}}]"
+    rf"[{{,]\s?'loss':\s{{0,9}}'?{_NUMBER}'?(?=[,}}])[^{{}}]{{0,4000}}?'epoch':\s{{0,9}}'?"
+    r"(?P<epoch>\d{0,15}(?:\.\d{0,25}|(?=')))'?[,}]"
 )
 # What a callback adds.
 _OWN_TIME = re.compile(r"'(?:step|iter)_time':\s{0,9}'?(?P<time>[\d.]{1,30})'?(?=[,}])")

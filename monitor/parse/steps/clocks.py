@@ -272,11 +272,15 @@ def differenced(steps: Floats, clock: Floats, tick_s: float, before: float) -> F
     ``before`` is the number of steps done when the clock stood at 0 if the series began there, NaN if unknown: it
     gives the first report its mean. Equal readings, and readings that fell, give NaN.
     """
+    known = clock[~np.isnan(clock)]
+    if not tick_s and (np.diff(known) == 0).any():
+        tick_s = last_digit(known)
+    paused = _pauses(clock, (_PAUSE + 1) * tick_s)
     with np.errstate(divide="ignore", invalid="ignore"):
         elapsed, done = np.diff(clock, prepend=0.0), np.diff(steps, prepend=before)
         if tick_s:
             enough_s = tick_s * _TICKS
-            base = _far_enough(clock, enough_s)
+            base = _far_enough(clock, enough_s, paused)
             near = elapsed < enough_s
             near[0] = False
             # Where nothing is far enough it is the widest span there is, if it is wide at all.
@@ -284,9 +288,9 @@ def differenced(steps: Floats, clock: Floats, tick_s: float, before: float) -> F
             elapsed = np.where(near, np.where(wide, clock - clock[base], np.nan), elapsed)
             done = np.where(wide, steps - steps[base], done)
         out = np.where((elapsed > 0) & (done > 0), elapsed / done, np.nan)
-    # Of steps too quick for the clock a pause says nothing.
+    # Of steps too quick for the clock a pause says nothing, nor does what passed before the first report.
     told = ~np.isnan(out)
-    if tick_s and not told.all() and (_pauses(clock, enough_s) | ~told).all():
+    if len(out) > 2 and not told.all() and (paused | ~told)[1:].all():
         return np.full(len(out), np.nan)
     return out
 
@@ -327,12 +331,12 @@ def shared(steps: Floats, spans_s: Floats, usual_gap: float) -> Floats:
         return np.where(done > 0, spans_s / done, np.nan)
 
 
-def _far_enough(clock: Floats, enough_s: float) -> NDArray[np.intp]:
+def _far_enough(clock: Floats, enough_s: float, paused: NDArray[np.bool_]) -> NDArray[np.intp]:
     """For each reading the place of the newest one that lies ``enough_s`` before it; 0 where there is none, and none before a
     pause, which one reading tells by itself and others would spread over the steps behind it.
     """
     base, places, readings = 0, [], clock.tolist()
-    for i, (now, is_pause) in enumerate(zip(readings, _pauses(clock, enough_s).tolist(), strict=True)):
+    for i, (now, is_pause) in enumerate(zip(readings, paused.tolist(), strict=True)):
         if is_pause:
             base = i
         while base + 1 < i and now - readings[base + 1] >= enough_s:
@@ -341,11 +345,11 @@ def _far_enough(clock: Floats, enough_s: float) -> NDArray[np.intp]:
     return np.array(places, dtype=np.intp)
 
 
-def _pauses(clock: Floats, enough_s: float) -> NDArray[np.bool_]:
-    """Which readings come so long behind the one before that something else was done meanwhile."""
+def _pauses(clock: Floats, least_s: float) -> NDArray[np.bool_]:
+    """Which readings come so long behind the one before, and at least so many seconds, that something else was done meanwhile."""
     elapsed = np.diff(clock, prepend=clock[:1])
     passed = elapsed[elapsed > 0]
-    return elapsed >= max(enough_s, _PAUSE * float(np.median(passed)) if len(passed) else np.inf)
+    return elapsed >= max(least_s, _PAUSE * float(np.median(passed)) if len(passed) else np.inf)
 
 
 def steps_before_first(steps: Floats) -> float:

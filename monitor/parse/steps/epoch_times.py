@@ -14,6 +14,7 @@ from monitor.parse.columns import Floats, last_digit
 from monitor.parse.events.epochs import (
     ELAPSED,
     EPOCH_LINES,
+    EPOCH_MEAN,
     EPOCH_PACE,
     EPOCH_SHARE,
     EPOCH_TIME,
@@ -112,6 +113,8 @@ def _epochs(events: Sequence[EventRow]) -> list[EventRow]:
     printed = [row for row in timed if _same_writer(row, timed[0])] or _below(of_one, events)
     if len(printed) > 1:
         return [*found, first._replace(kind=EPOCH_TOOK, text=f"{np.nanmedian(_each_s(printed, told)):g}")]
+    if means := [row for row in events if row.kind == EPOCH_MEAN and _same_writer(row, told[0])]:
+        return [*found, first._replace(kind=EPOCH_TOOK, text=means[-1].text)]
     number = np.array([float(row.text) for row in of_one])
     if _are_at_once(number):
         return [found[0]._replace(text=str(max(epochs, len(of_one))))]
