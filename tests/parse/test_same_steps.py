@@ -54,7 +54,9 @@ def test_step_time_is_the_same_however_it_is_told(told: Callable[[Times], list[s
     assert medians[1] == pytest.approx(medians[0], rel=0.002)
 
 
-@pytest.mark.parametrize("head", ["Evaluation:", "== Validation results:", "  Eval :"])
+@pytest.mark.parametrize(
+    "head", ["Evaluation:", "== Validation results:", "  Eval :", "Eval begin...", "Validation started"]
+)
 def test_what_stands_below_the_head_of_an_evaluation_is_no_training(head: str) -> None:
     training = [line for step in range(100, 1100, 100) for line in (f"step: {step}, loss: 2.{step}", "\tlr: 0.1")]
     evaluation = [head, *(f"\tstep {step}: loss: 1.{step}" for step in range(10, 200, 10)), "done"]
@@ -66,6 +68,24 @@ def test_what_stands_below_the_head_of_an_evaluation_is_no_training(head: str) -
 def test_a_training_that_goes_on_below_the_head_of_an_evaluation_stays() -> None:
     lines = [f"step {step} loss 2.{step}" for step in range(1, 41)]
     assert len(parse([*lines[:20], "Evaluation:", *lines[20:]]).steps) == 40
+
+
+@pytest.mark.parametrize(("total", "kept"), [(20, 40), (100, 48)], ids=["of another length", "of the same"])
+def test_below_the_head_of_an_evaluation_another_length_is_counted(total: int, kept: int) -> None:
+    def bar(step: int, of: int) -> str:
+        return f"step {step:3}/{of} [====>.....] - loss: 2.2791 - acc: 0.1094 - 7ms/step"
+
+    lines = []
+    for epoch in range(1, 5):
+        training = "\r".join(bar(step, 100) for step in range(10, 101, 10))
+        lines += [
+            f"Epoch {epoch}/4",
+            training,
+            "Eval begin...",
+            "\r".join(bar(step, total) for step in (10, 20)),
+            "Eval samples: 640",
+        ]
+    assert len(parse(lines).steps) == kept
 
 
 def test_a_clock_that_is_called_a_step_s_time_is_differenced() -> None:

@@ -131,13 +131,13 @@ def _without_headed(table: Readings, at: At, heads: Ints) -> At:
     """The reports without those that stand line by line below the head of an evaluation and do not go on with the count."""
     if not len(heads):
         return at
-    lines, steps = table.line[at], table.step[at]
+    lines, steps, total = table.line[at], table.step[at], table.total[at]
     follows = np.searchsorted(heads, lines)
     starts = np.flatnonzero((follows > 0) & (heads[follows - 1] == lines - 1))
     breaks = np.flatnonzero(np.diff(lines) > 1) + 1
     keep = np.ones(len(at), bool)
     for start in starts.tolist():
-        if not start or not steps[start] > steps[start - 1]:
+        if not start or (total[start] != total[start - 1] and not steps[start] > steps[start - 1]):
             end = np.searchsorted(breaks, start, side="right")
             keep[start : breaks[end] if end < len(breaks) else len(at)] = False
     return at[keep]
