@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pandas as pd
@@ -291,3 +292,19 @@ def test_a_greek_letter_is_a_name() -> None:
     found = parse(lines).steps
     assert list(found["step"]) == list(range(1, 51))
     assert found["loss"].iloc[0] == 2.0
+
+
+def test_frames_and_their_rate_tell_more_than_a_clock_of_whole_seconds() -> None:
+    lines = []
+    for number in range(1, 41):
+        passed_s, frames = 0.3 * number + 0.11 * (number % 2), 256 * number
+        lines += [RULE, "| time/ |  |", f"|    fps              | {int(frames / passed_s)} |"]
+        lines += [f"|    iterations       | {number} |", f"|    time_elapsed     | {int(passed_s)} |"]
+        lines += [f"|    total_timesteps  | {frames} |", RULE]
+    steps = parse(lines).steps
+    assert steps["step"].tolist() == list(range(1, 41))
+    assert steps["step_time_s"].notna().all()
+    assert steps["step_time_s"].median() == pytest.approx(0.3, rel=0.05)
+    # Where they do not agree the clock is what there is, and tells nothing of the first few seconds.
+    other = [re.sub(r"fps  .*", "fps  | 9000 |", line) for line in lines]
+    assert parse(other).steps["step_time_s"].head(9).isna().all()

@@ -62,6 +62,7 @@ def completed(steps: Rows, last: bool = False) -> Readings:
         anchors, whole = _reports_of(table, own)
         counted = _counted(beside, kinds)
         if counted is not None and len(counted.at) >= 2 * len(anchors) + 2:
+            _sharpen_clock(beside, kinds)
             _add_blocks(found, beside, counted, [kind for kind in kinds if kind.name != counted.name])
         elif len(anchors) and not whole:
             _fill(table, anchors, beside, kinds)
@@ -131,6 +132,29 @@ def _counted(beside: Readings, kinds: Sequence[_Kind]) -> _Kind | None:
         if (of_epochs := next(epochs, None)) is not None:
             return _Kind(of_epochs.name, of_epochs.at, (Key("step", ITERATION, whole_run=True),) * len(of_epochs.at))
     return best
+
+
+def _sharpen_clock(beside: Readings, kinds: Sequence[_Kind]) -> None:
+    """Of an environment's frames and their rate, which is a mean since the begin, cut to whole frames a second, follow the
+    seconds that passed more closely than a clock of whole seconds shows.
+    """
+    clock = next((kind for kind in kinds if (key := kind.keys[0]) and key.meaning == "clock"), None)
+    frames = next((kind for kind in kinds if (key := kind.keys[0]) and key.order == pieces.OF_ENVIRONMENT), None)
+    rate = next((kind for kind in kinds if kind.name == "fps"), None)
+    if clock is None or frames is None or rate is None or (beside.clock_tick_s[clock.at] != 1.0).any():
+        return
+    lines, times = beside.line[clock.at], beside.time_ms[clock.at]
+    done, per_s = (
+        np.where(of >= 0, beside.clock_s[kind.at][of], np.nan)
+        for kind in (frames, rate)
+        for of in (_paired(lines, times, beside.line[kind.at], beside.time_ms[kind.at]),)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least, most = done / (per_s + 1), done / per_s
+    passed, tick_s = (least + most) / 2, most - least
+    agrees = (tick_s < 1.0) & (least < beside.clock_s[clock.at] + 1.0) & (most >= beside.clock_s[clock.at])
+    if agrees.all():
+        beside.put(clock.at, clock_s=passed, clock_tick_s=tick_s)
 
 
 def _reports_of(table: Readings, at: At) -> tuple[At, bool]:
