@@ -193,7 +193,8 @@ _MARKS = EventTable(
         event(
             EVALUATION_HEAD,
             "valuation|alidation|Eval|eval|Test",
-            r"(?i)^\W{0,8}(?:evaluation|validation|eval|test)(?:(?: results?)?\s?:| (?:begins?|starts?|started|phase)\b\W{0,8})\s*$",
+            r"(?i)^\W{0,8}(?:evaluation|validation|eval|test)"
+            r"(?:(?: results?)?\s?:| (?:begins?|starts?|started|phase)\b\W{0,8})\s*$",
         ),
     ),
     one_a_line=True,
