@@ -2,49 +2,82 @@
 
 ``tensor(0.53, device='cuda:0', grad_fn=<MeanBackward0>)`` is 0.53. One that stands alone or behind counts, and has a gradient,
 is a loss: nothing else of a training that is printed has one. ``⏱️ 53.1ms`` is a time, ``📉 2.31`` a loss, ``12_000`` a number.
+
+What is looked for in all that is read begins with plain text, which is found many times as fast as anything else; what must
+stand before it is looked at there alone.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 from monitor.model import LogPage
 
 _NUMBER = rb"[-+]?(?:\d{1,12}\.?\d{0,20}(?:[eE][-+]?\d{1,3})?|nan|inf)"
-_TOLD = (
-    rb"(?:, ?(?:device='[\w:]{1,16}'|grad_fn=<\w{1,60}(?: object at 0x[0-9a-f]{1,16})?>|dtype=[\w.]{1,20}|shape=\(1?,?\)"
-    rb"|size=\(1,\)|requires_grad=True|weak_type=True))"
+_IN_BOX = rb"\(\[{0,2}(?P<number>" + _NUMBER + rb")\]{0,2}(?P<told>(?:, ?(?:device='[\w:]{1,16}'"
+_IN_BOX += rb"|grad_fn=<\w{1,60}(?: object at 0x[0-9a-f]{1,16})?>|dtype=[\w.]{1,20}|shape=\(1?,?\)|size=\(1,\)"
+_IN_BOX += rb"|requires_grad=True|weak_type=True)){0,5})\)"
+# Before a box stands the rest of its type, and before a loss without a name the begin of the line or a count.
+_BARE = rb"(?P<bare>(?:(?<=\n)|^|(?<=[\d\]),|]))[ \t]{0,16})?"
+_BOXES = (
+    (b"ensor(", re.compile(rb"ensor" + _IN_BOX), re.compile(_BARE + rb"(?<![\w.])(?:tf\.|torch\.|mindspore\.)?[Tt]\Z")),
+    (b"rray(", re.compile(rb"rray" + _IN_BOX), re.compile(rb"(?<![\w.])(?:Device|np\.|jnp\.|numpy\.)?[Aa]\Z")),
+    (b".float", re.compile(rb"\.float\d\d" + _IN_BOX), re.compile(rb"(?<![\w.])(?:np|jnp|numpy)\Z")),
+    (
+        b", numpy=",
+        re.compile(
+            rb"<tf\.(?:Tensor|Variable)[ :][^<>\n=]{0,60}shape=\(1?,?\), dtype=\w{1,12}, numpy=(?P<number>"
+            + _NUMBER
+            + rb")(?P<told>)>"
+        ),
+        re.compile(rb"\Z"),
+    ),
 )
-_TYPE = rb"(?:(?:tf\.|torch\.|mindspore\.)?[Tt]ensor|(?:Device|np\.|jnp\.|numpy\.)?[Aa]rray|(?:np|jnp|numpy)\.float\d\d|mx\.nd)"
-_BOX = re.compile(
-    rb"(?<![\w.])(?:%(type)s\(\[{0,2}(%(number)s)\]{0,2}%(told)s{0,5}\)"
-    rb"|<tf\.(?:Tensor|Variable)[ :][^<>\n=]{0,60}shape=\(1?,?\), dtype=\w{1,12}, numpy=(%(number)s)>)"
-    % {b"type": _TYPE, b"number": _NUMBER, b"told": _TOLD}
-)
-_LOSS = re.compile(
-    rb"(?m)(^[ \t]{0,16}|(?<=[\d\]),|])[ \t]{1,4})tensor\(\[{0,2}(%(number)s)\]{0,2}(?=[^()\n]{0,80}grad_fn=)%(told)s{1,5}\)"
-    % {b"number": _NUMBER, b"told": _TOLD}
-)
-_GATES = (b"ensor(", b"rray(", b".float", b"mx.nd(", b", numpy=")
-_MAY_GROUP = re.compile(rb"_\d{3}(?!\w)")
-_GROUPED = re.compile(rb"(?<![\w.])\d{1,3}(?:_\d{3}){1,4}(?!\w)")
+_GROUPS = re.compile(rb"_\d{3}(?:_\d{3}){0,3}(?!\w)")
+_BEFORE_GROUPS = re.compile(rb"(?<![\w.-])(?<![A-Za-z]/)\d{1,3}\Z")
+_FURTHEST = 40
 # A stopwatch, a clock or a face of one; a sandglass stands for what is left as well.
 _PICTURES = (
-    (b"\xe2\x8f", b"time ", re.compile(rb"\xe2\x8f[\xb1\xb2](?:\xef\xb8\x8f)?:? {0,3}(?=\d)")),
-    (b"\xf0\x9f\x95", b"time ", re.compile(rb"\xf0\x9f\x95[\x90-\xa7](?:\xef\xb8\x8f)?:? {0,3}(?=\d)")),
-    (b"\xf0\x9f\x93\x89", b"loss ", re.compile(rb"\xf0\x9f\x93\x89(?:\xef\xb8\x8f)?:? {0,3}(?=\d)")),
+    (b"\xe2\x8f", re.compile(rb"\xe2\x8f[\xb1\xb2](?:\xef\xb8\x8f)?:? {0,3}(?=\d)"), b"time "),
+    (b"\xf0\x9f\x95", re.compile(rb"\xf0\x9f\x95[\x90-\xa7](?:\xef\xb8\x8f)?:? {0,3}(?=\d)"), b"time "),
+    (b"\xf0\x9f\x93\x89", re.compile(rb"\xf0\x9f\x93\x89(?:\xef\xb8\x8f)?:? {0,3}(?=\d)"), b"loss "),
 )
 
 
 def written_out(page: LogPage) -> LogPage:
     """The page with the numbers and words alone; the page itself where there is nothing to write out."""
     data = page.data
-    if any(gate in data for gate in _GATES):
-        data = _BOX.sub(lambda box: box[1] or box[2], _LOSS.sub(rb"\1loss=\2", data))
-    if _MAY_GROUP.search(data):
-        data = _GROUPED.sub(lambda number: number[0].replace(b"_", b""), data)
-    for gate, word, picture in _PICTURES:
+    for gate, box, before in _BOXES:
         if gate in data:
-            data = picture.sub(word, data)
+            data = _replaced(data, box, before, _unboxed)
+    data = _replaced(data, _GROUPS, _BEFORE_GROUPS, lambda begin, rest: begin[0] + rest[0].replace(b"_", b""))
+    if not data.isascii():
+        for gate, picture, word in _PICTURES:
+            if gate in data:
+                data = picture.sub(word, data)
     return page if data == page.data else replace(page, data=data)
+
+
+def _unboxed(before: re.Match[bytes], box: re.Match[bytes]) -> bytes:
+    bare = before.groupdict().get("bare")
+    if bare is None:
+        return box["number"]
+    return bare + (b"loss=" if b"grad_fn=" in box["told"] else b"") + box["number"]
+
+
+def _replaced(
+    data: bytes,
+    what: re.Pattern[bytes],
+    before: re.Pattern[bytes],
+    new: Callable[[re.Match[bytes], re.Match[bytes]], bytes],
+) -> bytes:
+    """The bytes with something new for each of what is found where that stands before it."""
+    parts, end = [], 0
+    for found in what.finditer(data):
+        begin = before.search(data, max(end, found.start() - _FURTHEST), found.start())
+        if begin is not None:
+            parts += [data[end : begin.start()], new(begin, found)]
+            end = found.end()
+    return b"".join((*parts, data[end:])) if parts else data
