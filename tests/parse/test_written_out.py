@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from monitor.model import LogPage
 from monitor.parse.lines.written_out import written_out
+from monitor.parse.strangers.labels import teller
 from tests.parse.read import parse
 
 BOXES = [
@@ -86,6 +87,13 @@ def test_lines_stay_lines(parts: list[str]) -> None:
     again = written_out(page)
     assert again.count == page.count
     assert written_out(again) is again
+
+
+def test_a_line_of_a_learned_shape_is_told_as_it_is_printed() -> None:
+    lines = [f"train_loss tensor({3 / at:.4f}, device='cuda:0') at {at}" for at in range(1, 41)]
+    found = parse(lines)
+    assert found.learned
+    assert "loss 1.5" in teller(found.learned)(lines[1])
 
 
 def test_a_report_of_pictures_is_read() -> None:

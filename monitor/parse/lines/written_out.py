@@ -48,7 +48,16 @@ _PICTURES = (
 
 def written_out(page: LogPage) -> LogPage:
     """The page with the numbers and words alone; the page itself where there is nothing to write out."""
-    data = page.data
+    data = _plain(page.data)
+    return page if data == page.data else replace(page, data=data)
+
+
+def line_written_out(line: str) -> str:
+    """The same of one line."""
+    return _plain(line.encode("utf-8", "replace")).decode()
+
+
+def _plain(data: bytes) -> bytes:
     for gate, box, before in _BOXES:
         if gate in data:
             data = _replaced(data, box, before, _unboxed)
@@ -57,7 +66,7 @@ def written_out(page: LogPage) -> LogPage:
         for gate, picture, word in _PICTURES:
             if gate in data:
                 data = picture.sub(word, data)
-    return page if data == page.data else replace(page, data=data)
+    return data
 
 
 def _unboxed(before: re.Match[bytes], box: re.Match[bytes]) -> bytes:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from monitor.parse.fields.ordinals import named_first
 from monitor.parse.linear import compiled
 from monitor.parse.lines.envelope import fragments
+from monitor.parse.lines.written_out import line_written_out
 from monitor.parse.strangers.lines import without_runs
 
 _PLACE = re.compile(r"<(step|loss|time|throughput)>|N")
@@ -24,7 +25,7 @@ def teller(shapes: Sequence[str]) -> Callable[[str], str]:
     patterns = [compiled(_pattern(shape)) for shape in shapes]
 
     def told(line: str) -> str:
-        for piece in fragments(line):
+        for piece in fragments(line_written_out(line)):
             text = " ".join(without_runs(named_first(piece.text.strip())).split())
             for pattern in patterns:
                 if match := pattern.match(text):
