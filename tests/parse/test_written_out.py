@@ -90,10 +90,10 @@ def test_lines_stay_lines(parts: list[str]) -> None:
 
 
 def test_a_line_of_a_learned_shape_is_told_as_it_is_printed() -> None:
-    lines = [f"train_loss tensor({3 / at:.4f}, device='cuda:0') at {at}" for at in range(1, 41)]
+    lines = [f"Epoch 3, {at}, tensor({3 / at:.4f}, grad_fn=<MeanBackward0>)" for at in range(1, 41)]
     found = parse(lines)
     assert found.learned
-    assert "loss 1.5" in teller(found.learned)(lines[1])
+    assert "step 2 · loss 1.5" in teller(found.learned)(lines[1])
 
 
 def test_a_report_of_pictures_is_read() -> None:
