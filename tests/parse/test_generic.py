@@ -103,6 +103,7 @@ def test_a_dialect_is_read(line: str, step: int, time_s: float | None, loss: flo
         "Config: {'steps': 100, 'batch': 32, 'loss': 'mse', 'time': 30}",
         "        if step % 100 == 0: print('step %d loss %.3f (%.2f sec)' % (step, loss, 0.5))",
         "self.step = 0; self.loss = 0.0",
+        "  avg_reward=-4.002  avg_steps=300.0  success=0.0%  time=309.9s",
         "Sampling 2 chains for 500 tune and 500 draw iterations (1000 + 1000 draws total) took 1 seconds.",
         "Overall training speed: 90 iterations in 0:01:30 (1.0000 s / it)",
         "data loading: batch 10/100 time 0.5s",

@@ -55,6 +55,7 @@ class Key(NamedTuple):
 
 _COUNTS = v.COUNTED | v.PLURALS
 _WHOSE_STEPS = word_set("global optimizer optim opt")
+_MEANS = word_set("average avg mean median")
 #: Every word of the vocabulary: a name without any of them means nothing.
 WORDS = frozenset(
     word
@@ -152,8 +153,11 @@ def _understood(words: list[str]) -> Key | None:
     if not bare:
         return None
     joined = " ".join(bare)
+    counter = _counter(joined, bare)
+    if counter is not None and not _MEANS.isdisjoint(words):
+        return Key("measure")  # "avg_steps": how long games are
     return (
-        _counter(joined, bare)
+        counter
         or _speed(bare, averaged)
         or _time(joined, bare, averaged)
         or _loss(joined, words, averaged)
