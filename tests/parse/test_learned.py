@@ -519,6 +519,7 @@ def test_errors_that_count_nothing_are_steps_only_where_they_are_a_trainings(lin
         "Generation {n} - Mean reward: {r}.5 - entropy: 0.{few}",
         "Gen {n}  ep_rew_mean {r}.5",
         "Cycle {n}; return {r}.5; length {few}",
+        "after cycle={n} avg(utility)={r}.5 avg(num_wins)=0.{few}",
         "[Rollout {n}] Mean reward: {r}.5",
     ],
 )

@@ -60,10 +60,10 @@ LOSS = word_set("loss losses cost xent nll ce bce elbo nelbo recon reconstructio
 LEARNING = word_set("lr lrate grad grads gradient gnorm gradnorm lernrate epsilon")
 QUALITY = word_set(
     "acc accuracy ppl perplexity bpc bpd bpb bleu wer cer f1 auc auroc iou miou dice psnr ssim mae rmse err error reward"
-    " rewards rew return returns fitness score elo likelihood logp loglik logprob entropy kl recall precision"
+    " rewards rew return returns utility fitness score elo likelihood logp loglik logprob entropy kl recall precision"
 )
 #: What an agent gains that learns: beside it any count of its games is one of the training.
-REWARD = word_set("reward rewards rew return returns")
+REWARD = word_set("reward rewards rew return returns utility")
 # Of so many that were looked at.
 RESULTS = word_set("correct right hits hit success successes wins win solved passed failed matches found")
 NO_MEASURE = word_set(
