@@ -63,6 +63,8 @@ def one(line: str) -> Reading:
         ('{"globalStep": 7, "loss": "2.5", "stepTimeMs": 250.0}', 7, 0.25, 2.5),
         ('INFO {"step": 7, "train": {"loss": 2.5, "time_per_step": "0.25s"}}', 7, 0.25, 2.5),
         ('{"step": [1, 7], "data": {"train_loss": 2.5, "it_per_sec": 4.0}}', 7, 0.25, 2.5),
+        ("- {timestamp: 2026-03-04T08:01:02.548758+00:00, step: 7, s_per_it: 0.25, loss: 2.5}", 7, 0.25, 2.5),
+        ("{step: 7, loss: 2.5, it_per_s: 4.0}", 7, 0.25, 2.5),
         ("step 7: loss=nan, 0.25 s/it", 7, 0.25, float("nan")),
         ("Epoch 1 Batch 7 Loss 2.5 Accuracy 0.1", 7, None, 2.5),
         ("0: 7/90 loss: 2.5 time: 0.25s", 7, 0.25, 2.5),  # srun's task in front
@@ -103,6 +105,7 @@ def test_a_dialect_is_read(line: str, step: int, time_s: float | None, loss: flo
         "Config: {'steps': 100, 'batch': 32, 'loss': 'mse', 'time': 30}",
         "        if step % 100 == 0: print('step %d loss %.3f (%.2f sec)' % (step, loss, 0.5))",
         "self.step = 0; self.loss = 0.0",
+        "{step: d} of {total: d}: loss {loss: .4f}, step 7 loss 2.5",
         "  avg_reward=-4.002  avg_steps=300.0  success=0.0%  time=309.9s",
         "Sampling 2 chains for 500 tune and 500 draw iterations (1000 + 1000 draws total) took 1 seconds.",
         "Overall training speed: 90 iterations in 0:01:30 (1.0000 s / it)",

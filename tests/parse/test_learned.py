@@ -508,6 +508,21 @@ def test_errors_that_count_nothing_are_steps_only_where_they_are_a_trainings(lin
     assert len(parse(lines).steps) == many
 
 
+@pytest.mark.parametrize(
+    ("told", "each_s"),
+    [
+        ("Time: 23m {s}s", 1410.0),
+        ("time 1h 23m {s}s", 5010.0),
+        ("Time: 2 min {s} sec", 150.0),
+        ("Epoch Time: 23m {s}s", None),
+    ],
+)
+def test_minutes_and_seconds_are_one_time(told: str, each_s: float | None) -> None:
+    lines = [f"{n}/50 MSE: {3 / n:.4f} best 14.{643 + n} {told.format(s=10 + n * 17 % 40)}" for n in range(1, 40)]
+    times = parse(lines).steps["step_time_s"]
+    assert times.isna().all() if each_s is None else times.median() == pytest.approx(each_s, rel=0.02)
+
+
 @pytest.mark.parametrize("stamp", ["", "2026-03-04 08:{m:02}:30,123 - INFO - "])
 @pytest.mark.parametrize(
     "line",

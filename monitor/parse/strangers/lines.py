@@ -17,7 +17,7 @@ from monitor.model import LogPage
 from monitor.parse.fields.languages import foreign
 from monitor.parse.fields.ordinals import named_first
 from monitor.parse.fields.vocabulary import word_set
-from monitor.parse.numbers import clock_s, spelled_s
+from monitor.parse.numbers import SPELLED, clock_s, spelled_s
 from monitor.parse.pages.gates import Lines
 from monitor.parse.strangers.words import LEARNING, LOSS, QUALITY
 
@@ -57,8 +57,8 @@ _LISTED = re.compile(
     r"(?P<numbers>[-+]?\d[\d.eE+-]{0,24}(?:, [-+]?[\d.][\d.eE+-]{0,24}){1,7})(?![\w.])"
 )
 _CLOCK = r"(?:\d+ days?, )?\d+:[0-5]\d(?::[0-5]\d)?(?:[.,]\d+)?(?=[sZ]\b|(?!\w|:\w))"
-# "0h:2m:20s", "2'20''", "2分20s" (a Chinese second is an s by then): of what has blanks between, each number has its unit.
-_SPELLED = r"(?:\d+(?:h:|小?时))?\d+(?:m:|'|′|分钟?)\d+(?:\.\d+)?(?:s\b|''|\"|″|秒)"
+# "0h:2m:20s", "2分20s" (a Chinese second is an s by then), and what every reader knows: "2m 20s", but not "6s 180ms/step".
+_SPELLED = rf"(?:(?:\d+(?:h:|小?时))?\d+(?:m:|'|′|分钟?)\d+(?:\.\d+)?(?:s\b|''|\"|″|秒)|(?<![\w.])\d{{1,4}}(?:{SPELLED})(?! ?/))"
 BEHIND_A_CLOCK = "\u2063"
 _AS_SPELLED = re.compile(_SPELLED)
 _IS_CLOCK = re.compile(f"{_CLOCK}|{_SPELLED}")
