@@ -104,8 +104,7 @@ def read(text: str) -> EpochLine | None:
         return EpochLine(found["epoch"], None)
     if _is_of_a_part(behind.lower()) or _counts(behind):
         return None
-    evaluated = _EVALUATION_FIRST.match(behind) is not None and not _TRAINED.search(behind)
-    took_s = None if evaluated or _OF_TRAINING.match(behind) is None else _took_s(behind)
+    took_s = _took_s(behind)
     if took_s is None and not _tells_a_figure((lead[0] + behind).lower()):
         return None
     return EpochLine(found["epoch"], took_s)
@@ -127,8 +126,6 @@ def passed_s(text: str) -> str | None:
         return None
     if not _tells_a_figure(lower) and not _BESIDE.search(lower) and not _ALONE.match(lower):
         return None
-    if (_EVALUATION_FIRST.match(text) and not _TRAINED.search(text)) or _OF_TRAINING.match(text) is None:
-        return None
     return _took_s(text)
 
 
@@ -142,7 +139,9 @@ def _tells_a_figure(lower: str) -> bool:
 
 
 def _took_s(text: str) -> str | None:
-    """The time that a text tells, the likeliest first: one that is named so, one without a name, a clock."""
+    """The time that a text tells of a training, the likeliest first: one that is named so, one without a name, a clock."""
+    if (_EVALUATION_FIRST.match(text) and not _TRAINED.search(text)) or _OF_TRAINING.match(text) is None:
+        return None
     values, entries = keyvalue.named(_OF_ONE.sub("", text))
     times = [entry for entry in entries if entry.key.what in {"time", "ahead"} and entry.key.order > SPAN]
     for entry in sorted(times, key=lambda entry: entry.key.order):

@@ -217,10 +217,7 @@ def read(text: str) -> Iterator[tuple[str, str]]:
     """(kind, text) of the epoch that a line tells of, and of what it says of time."""
     told, times = list(_EPOCHS.read(text)), list(_TIMES.read(text))
     yield from told
-    if told and times:
-        yield from times
-        return
-    line = epoch_lines.read(text)
+    line = None if told and times else epoch_lines.read(text)
     if line is not None and not told:
         yield EPOCH_NUMBERED, line.epoch
     if times:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from monitor.parse.fields.keys import SPEEDS, WORDS, Key, key_of, measured, unit_of, words_of
-from monitor.parse.fields.vocabulary import BARE, EVALUATION, NO_LOSS, RATE, SUB_TIMERS, word_set
+from monitor.parse.fields.vocabulary import BARE, EVALUATION, MEANS, NO_LOSS, RATE, SUB_TIMERS, word_set
 
 _UNIT = re.compile(
     r" {0,2}(?P<many>[kK](?= ?[A-Za-z]{2,9} ?/| ?[|,;)]| *$)|[MB](?= ?[A-Za-z]{2,9} ?/))? ?"
@@ -35,7 +35,6 @@ _ELAPSED = re.compile(r" ?elapsed(?=\s*(?:$|[|,;)\]]))")
 # A loss whose name stands behind it: "3.02 avg loss, ".
 _TRAILING = re.compile(r" {1,2}([A-Za-z][A-Za-z_ ]{1,24}[a-z])(?=[,;|)]|$)")
 _AROUND = " -–—*~.>→»·•│┃║⏐!?+&\\"
-_MEANS = frozenset({"mean", "avg", "average", "median"})
 # What a logger sets in front is the name of no number.
 _LEVELS = frozenset({"INFO", "DEBUG"})
 _TRAIL = " \t=:\"'#"
@@ -173,7 +172,7 @@ def _last(text: str) -> str:
     last = last.strip(_AROUND)
     if last in _LEVELS:
         return ""
-    if last.lower() not in _MEANS:
+    if last.lower() not in MEANS:
         return last
     return " ".join([*[piece for each in before if (piece := each.strip(_AROUND))][-1:], last])
 

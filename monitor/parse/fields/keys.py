@@ -55,7 +55,6 @@ class Key(NamedTuple):
 
 _COUNTS = v.COUNTED | v.PLURALS
 _WHOSE_STEPS = word_set("global optimizer optim opt")
-_MEANS = word_set("average avg mean median")
 #: Every word of the vocabulary: a name without any of them means nothing.
 WORDS = frozenset(
     word
@@ -154,7 +153,7 @@ def _understood(words: list[str]) -> Key | None:
         return None
     joined = " ".join(bare)
     counter = _counter(joined, bare)
-    if counter is not None and not _MEANS.isdisjoint(words):
+    if counter is not None and not v.MEANS.isdisjoint(words):
         return Key("measure")  # "avg_steps": how long games are
     return (
         counter

@@ -85,6 +85,8 @@ DECORATION = word_set(
 DECORATION_BEHIND = word_set(
     "train training current curr cur now last average avg mean running smoothed smooth ema median"
 )
+#: Words of a mean of all that is counted.
+MEANS = word_set("average avg mean median")
 AVERAGES: dict[str, Meaning] = {
     **_each("average avg mean median interval", "interval"),
     "running": "running-mean",

@@ -25,15 +25,9 @@ _BOXES = (
     (b"ensor(", re.compile(rb"ensor" + _IN_BOX), re.compile(_BARE + rb"(?<![\w.])(?:tf\.|torch\.|mindspore\.)?[Tt]\Z")),
     (b"rray(", re.compile(rb"rray" + _IN_BOX), re.compile(rb"(?<![\w.])(?:Device|np\.|jnp\.|numpy\.)?[Aa]\Z")),
     (b".float", re.compile(rb"\.float\d\d" + _IN_BOX), re.compile(rb"(?<![\w.])(?:np|jnp|numpy)\Z")),
-    (
-        b", numpy=",
-        re.compile(
-            rb"<tf\.(?:Tensor|Variable)[ :][^<>\n=]{0,60}shape=\(1?,?\), dtype=\w{1,12}, numpy=(?P<number>"
-            + _NUMBER
-            + rb")(?P<told>)>"
-        ),
-        re.compile(rb"\Z"),
-    ),
+)
+_OF_TENSORFLOW = re.compile(
+    rb"<tf\.(?:Tensor|Variable)[ :][^<>\n=]{0,60}shape=\(1?,?\), dtype=\w{1,12}, numpy=(" + _NUMBER + rb")>"
 )
 _GROUPS = re.compile(rb"_\d{3}(?:_\d{3}){0,3}(?!\w)")
 _BEFORE_GROUPS = re.compile(rb"(?<![\w.-])(?<![A-Za-z]/)\d{1,3}\Z")
@@ -61,6 +55,8 @@ def _plain(data: bytes) -> bytes:
     for gate, box, before in _BOXES:
         if gate in data:
             data = _replaced(data, box, before, _unboxed)
+    if b", numpy=" in data:
+        data = _OF_TENSORFLOW.sub(rb"\1", data)
     data = _replaced(data, _GROUPS, _BEFORE_GROUPS, lambda begin, rest: begin[0] + rest[0].replace(b"_", b""))
     if not data.isascii():
         for gate, picture, word in _PICTURES:

@@ -144,11 +144,12 @@ def _sharpen_clock(beside: Readings, kinds: Sequence[_Kind]) -> None:
     if clock is None or frames is None or rate is None or (beside.clock_tick_s[clock.at] != 1.0).any():
         return
     lines, times = beside.line[clock.at], beside.time_ms[clock.at]
-    done, per_s = (
-        np.where(of >= 0, beside.clock_s[kind.at][of], np.nan)
-        for kind in (frames, rate)
-        for of in (_paired(lines, times, beside.line[kind.at], beside.time_ms[kind.at]),)
-    )
+
+    def at_clock(kind: _Kind) -> Floats:
+        of = _paired(lines, times, beside.line[kind.at], beside.time_ms[kind.at])
+        return np.where(of >= 0, beside.clock_s[kind.at][of], np.nan)
+
+    done, per_s = at_clock(frames), at_clock(rate)
     with np.errstate(divide="ignore", invalid="ignore"):
         least, most = done / (per_s + 1), done / per_s
     passed, tick_s = (least + most) / 2, most - least

@@ -110,22 +110,36 @@ def _epochs(events: Sequence[EventRow]) -> list[EventRow]:
     of_one = [row for row in told if _same_writer(row, told[0])]
     # Of several lines of an epoch the first: the others tell of its evaluation mostly.
     of_one = [row for at, row in enumerate(of_one) if not at or row.text != of_one[at - 1].text]
+    number = np.array([float(row.text) for row in of_one])
+    took: tuple[str, float] | None
+    if (printed_s := _printed_s(of_one, told, events)) is not None:
+        took = EPOCH_TOOK, printed_s
+    elif _are_at_once(number):
+        return [found[0]._replace(text=str(max(epochs, len(of_one))))]
+    else:
+        took = _passed_between(of_one, number, events)
+    return found if took is None else [*found, first._replace(kind=took[0], text=f"{took[1]:g}")]
+
+
+def _printed_s(of_one: Sequence[EventRow], told: Sequence[EventRow], events: Sequence[EventRow]) -> float | None:
+    """What an epoch takes as lines print it: of each, or of all of them."""
+    timed = [row for row in events if row.kind == EPOCH_TIME]
     printed = [row for row in timed if _same_writer(row, timed[0])] or _below(of_one, events)
     if len(printed) > 1:
-        return [*found, first._replace(kind=EPOCH_TOOK, text=f"{np.nanmedian(_each_s(printed, told)):g}")]
-    if means := [row for row in events if row.kind == EPOCH_MEAN and _same_writer(row, told[0])]:
-        return [*found, first._replace(kind=EPOCH_TOOK, text=means[-1].text)]
-    number = np.array([float(row.text) for row in of_one])
-    if _are_at_once(number):
-        return [found[0]._replace(text=str(max(epochs, len(of_one))))]
+        return float(np.nanmedian(_each_s(printed, told)))
+    means = [row for row in events if row.kind == EPOCH_MEAN and _same_writer(row, told[0])]
+    return float(means[-1].text) if means else None
+
+
+def _passed_between(of_one: Sequence[EventRow], number: Floats, events: Sequence[EventRow]) -> tuple[str, float] | None:
+    """(kind, seconds) of what an epoch takes by the times of the lines, or else by what the whole training took."""
     time_ms = np.array([np.nan if row.time_ms is None else row.time_ms for row in of_one])
     grown, passed_s = np.diff(number), np.diff(unwrapped(time_ms)) / 1e3
     on = (grown > 0) & (passed_s > 0)
-    took_s = passed_s[on] / grown[on]
-    if len(took_s):
-        return [*found, first._replace(kind=EPOCH_PACE, text=f"{np.median(took_s):g}")]
+    if on.any():
+        return EPOCH_PACE, float(np.median(passed_s[on] / grown[on]))
     shares_s = _shares(of_one, events)
-    return [*found, first._replace(kind=EPOCH_SHARE, text=f"{np.median(shares_s):g}")] if len(shares_s) else found
+    return (EPOCH_SHARE, float(np.median(shares_s))) if len(shares_s) else None
 
 
 def _shares(told: Sequence[EventRow], events: Sequence[EventRow]) -> Floats:
