@@ -460,6 +460,14 @@ def test_bars_of_many_lengths_in_a_log_without_a_word_of_training_are_none() -> 
     assert len(parse([_nameless(49), "saved"] * 3).steps) == 3 * 49
 
 
+def test_a_bar_that_is_called_training_trains_whatever_was_evaluated_before_it() -> None:
+    lines = []
+    for each_s in (10.0, 4.0, 4.0):
+        lines += [f"Training: {redraw(step, 40, step * each_s, each_s)}" for step in range(1, 41)]
+        lines += ["Evaluating ...", *(redraw(step, 8, float(step), 1.0) for step in range(1, 9)), "Perplexity: 8.9"]
+    assert len(parse(lines).steps) == 120
+
+
 def test_a_bar_that_is_called_training_is_none_inside_of_those_that_say_nothing() -> None:
     """Calibration and caching count as many batches before and behind it."""
     before = [redraw for _, redraw in _run(32, 2.0, False)]

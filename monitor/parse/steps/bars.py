@@ -94,7 +94,7 @@ def training_bar(table: Readings, at: At, planned_steps: int | None, losses: At,
     between two redraws of another (an evaluation inside training) is out, as is one that only counts how often
     another ran, or epochs; of what remains those that say that they train are in before those that do not, and of
     these the one whose run takes longest: an evaluation may have more steps, be repeated for several data sets, and be the
-    last thing in a log. Of the runs of one bar those that evaluate are out.
+    last thing in a log. Of the runs of one bar those that evaluate are out, unless it is called training.
 
     ``losses`` are the places of those that the trainer prints between the redraws.
     """
@@ -133,7 +133,9 @@ def training_bar(table: Readings, at: At, planned_steps: int | None, losses: At,
         return Bar(_NONE.at, epochs=max(over, key=lambda bar: bar.distinct).at) if over else _NONE
     name, total = keys[chosen]
     runs = [bars[place] for place in _one_after_the_other(table, keys, bars, sure, chosen)]
-    trained = [each.at[~evaluations(each, marks.begins, marks.ends, marks.trained)] for each in runs]
+    trained = [each.at for each in runs]
+    if not _TRAINING.search(str(table.texts[name])):
+        trained = [each.at[~evaluations(each, marks.begins, marks.ends, marks.trained)] for each in runs]
     own = np.sort(np.concatenate(trained))
     if len(own):
         own = np.sort(np.append(own, at[past_total & (names == name)]))
