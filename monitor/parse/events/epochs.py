@@ -39,7 +39,7 @@ KINDS = EPOCH_LINES | {EPOCH_TIME, EPOCH_MEAN, PASSED, ELAPSED}
 _LOGGED = (
     r"(?:\[|\| )?(?:\d{2,4}[-/])?\d\d[-/]\d{2,4}[ T]\d\d:\d\d:\d\d[.,\d]{0,8}\]?\W{1,4}"
     # A logger may be called by what it logs: "train_log".
-    r"(?:(?!(?:val|eval|test|dev|train|epoch|best)(?!_log))[\w.]{1,40}\W{1,4}){0,3}"
+    r"(?:(?!(?:val|eval|test|dev|train|epoch|best)(?!_log))[\w.]{1,40}+\W{1,4}+){0,3}"
 )
 _FIGURE = rf"(?:{'|'.join(FIGURES)})"
 _EPOCH_GATES = "poch |poch:|poch=|poch[|POCH |POCH:| Ep "
@@ -52,8 +52,8 @@ _HEAD = rf"(?:{_LOGGED}\W{{0,8}}|{_WHEN}|{_PLAIN}\W{{0,12}})(?:{_WHICH})?"
 _OF_EPOCH = (
     rf"{_HEAD}"
     r"(?:(?:train(?:ing)?|starting) )?ep(?:ochs?)?(?: num(?:ber)?| no\.?)?[ :=#\[]{1,3}(?P<said>\d{1,6})"
-    rf"(?: ?(?:/|of) ?\d{{1,6}})?\]?(?![\d.])(?=.{{0,160}}{_FIGURE})"
-    r"(?!.*(?:\b(?:step|iter|batch|it/s)|%\||\d ?/ ?\d))"
+    r"(?: ?(?:/|of) ?\d{1,6})?\]?(?![\d.])(?!.*?(?:\b(?:step|iter|batch|it/s)|%\||\d ?/ ?\d))"
+    rf"(?=.{{0,160}}?{_FIGURE})"
 )
 _EPOCHS = EventTable(
     (
@@ -61,7 +61,7 @@ _EPOCHS = EventTable(
         event(
             EPOCH_TRAINED,
             _EPOCH_GATES,
-            rf"(?i)^(?!.*\b(?:val|test|dev))(?=\W*epochs?\W.*\btrain(?:ing)?[ _-]?{_FIGURE}){_OF_EPOCH}",
+            rf"(?i)^(?=\W*epochs?\W)(?!.*\b(?:val|test|dev))(?=.*\btrain(?:ing)?[ _-]?{_FIGURE}){_OF_EPOCH}",
             captured,
         ),
         # Swin Transformer and its kin.

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from monitor.model import LEFT_OUT, LogPage
 from monitor.parse.events import epochs, facts, marks
+from monitor.parse.lines.held import Texts
 from monitor.parse.reports import delimited
 from monitor.parse.rows import EventRow
 
@@ -43,8 +44,10 @@ _SAMPLED = frozenset({"mfu"})
 _MOST_SAMPLED = 64
 _ORDER = {kind: place for place, kind in enumerate(dict.fromkeys(row.kind for row in (*facts.ROWS, *marks.MARKS)))}
 # Words without one of which no log of a training is written, but one that has nothing but a bar without a word.
-_OF_TRAINING = (b"train", b"epoch", b"loss", b"learning", b"optimi", b"tuning")
+_OF_TRAINING = Texts(b"train", b"epoch", b"loss", b"learning", b"optimi", b"tuning")
 _OF_MODELS = re.compile(rb"trained|finetuning_task|epoch=\d{1,6}\S{0,80}?\.ckpt")
+# So much of a page mostly tells.
+_HEAD = 1 << 16
 TRAINS = "trains"
 """The text of a stream's first line where the stream has one of them."""
 _DIGITS = re.compile(r"\d+")
@@ -266,6 +269,8 @@ _in_stream = attrgetter("line", "part")
 
 
 def _speaks_of_training(data: bytes) -> bool:
+    lower = data.lower()
     # Models that answer were trained, too: their files and configurations say so.
-    lower = _OF_MODELS.sub(b"", data.lower())
-    return any(word in lower for word in _OF_TRAINING)
+    return bool(_OF_TRAINING.on(lower)) and any(
+        _OF_TRAINING.on(_OF_MODELS.sub(b"", part)) for part in (lower[:_HEAD], lower)
+    )

@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import NamedTuple
 
+from monitor.parse.lines.held import Texts
 from monitor.parse.lines.stamps import written_at_ms
 from monitor.parse.numbers import process_number
 
@@ -70,6 +71,7 @@ _GLUED = re.compile(
     r"|\{'|\[?20\d\d-\d\d-\d\d )"
 )
 _BYTES_GLUED = re.compile(_GLUED.pattern.encode())
+_BESIDE_BARS = Texts(_CURSOR_UP.encode(), b"it/s]", b"s/it]")
 _REDRAW = re.compile(r"[\r\b]+")
 # A bar that goes back to its middle to write its count there.
 _INTO_THE_MIDDLE = re.compile(r"(?<!\x08)\x08{20,}+(?= \d{1,9}/\d{1,9} )")
@@ -294,9 +296,9 @@ def parted_bytes(data: bytes) -> bytes:
     """The bytes with a carriage return between a bar and what is written behind it, once the cursor has gone up again or
     where the bar was left.
     """
-    up = _CURSOR_UP.encode()
-    data = _BYTES_BEHIND_A_BAR.sub(up + b"\r", data) if up in data else data
-    return _BYTES_GLUED.sub(b"\\g<0>\r", data) if b"it/s]" in data or b"s/it]" in data else data
+    up, held = _CURSOR_UP.encode(), _BESIDE_BARS.on(data)
+    data = _BYTES_BEHIND_A_BAR.sub(up + b"\r", data) if up in held else data
+    return _BYTES_GLUED.sub(b"\\g<0>\r", data) if held - {up} else data
 
 
 def without_octal_bytes(data: bytes) -> bytes:
@@ -310,7 +312,7 @@ def without_colours(data: bytes) -> bytes:
     """The bytes without the escapes of colors, which may stand between a name and its sign; as they are where none does, as
     around whole lines.
     """
-    escapes = data.count(b"\x1b[")
+    escapes = data.count(b"\x1b[") if b"\x1b" in data else 0
     if not escapes:
         return data
     around = data.count(b"\n\x1b[") + data.count(b"\x1b[0m\n") + data.startswith(b"\x1b[") + data.endswith(b"\x1b[0m")

@@ -33,7 +33,7 @@ _CUT = re.compile(r"\d\n[\d.]|[a-z_]\n[a-z_]|[,:(\[/<' ]\n|\n[,:;)\]/%<']")
 def unwrapped(page: LogPage) -> LogPage:
     """The page with each line that was cut in one piece, and empty lines where its rest was; else the page itself."""
     bytes_, ends = np.frombuffer(page.data + b"\n", np.uint8), page.ends
-    lengths = _lengths(bytes_, ends)
+    lengths = _lengths(bytes_, ends, page.data.isascii())
     width = _width(lengths)
     if not width or not _may_be_cut(bytes_, ends, np.flatnonzero(lengths[:-1] == width)):
         return page
@@ -61,8 +61,10 @@ def unwrapped(page: LogPage) -> LogPage:
     return replace(page, data="\n".join(whole).encode("utf-8", "replace"))
 
 
-def _lengths(bytes_: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+def _lengths(bytes_: NDArray[np.uint8], ends: NDArray[np.int64], is_ascii: bool) -> NDArray[np.int64]:
     """Of each line in characters; of one of several bytes the first one counts."""
+    if is_ascii:
+        return np.diff(ends, prepend=-1) - 1
     more = np.flatnonzero((bytes_ & 0xC0) == 0x80)
     return np.diff(ends - np.searchsorted(more, ends), prepend=-1) - 1
 

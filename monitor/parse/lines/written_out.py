@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from monitor.model import LogPage
+from monitor.parse.lines.held import Texts
 
 _NUMBER = rb"[-+]?(?:\d{1,12}\.?\d{0,20}(?:[eE][-+]?\d{1,3})?|nan|inf)"
 _IN_BOX = rb"\(\[{0,2}(?P<number>" + _NUMBER + rb")\]{0,2}(?P<told>(?:, ?(?:device='[\w:]{1,16}'"
@@ -38,6 +39,8 @@ _PICTURES = (
     (b"\xf0\x9f\x95", re.compile(rb"\xf0\x9f\x95[\x90-\xa7](?:\xef\xb8\x8f)?:? {0,3}(?=\d)"), b"time "),
     (b"\xf0\x9f\x93\x89", re.compile(rb"\xf0\x9f\x93\x89(?:\xef\xb8\x8f)?:? {0,3}(?=\d)"), b"loss "),
 )
+_NUMPY, _IN_GROUPS = b", numpy=", {b"_%d" % digit for digit in range(10)}
+_GATES = Texts(*(gate for gate, _, _ in (*_BOXES, *_PICTURES)), _NUMPY, *_IN_GROUPS)
 
 
 def written_out(page: LogPage) -> LogPage:
@@ -52,16 +55,17 @@ def line_written_out(line: str) -> str:
 
 
 def _plain(data: bytes) -> bytes:
+    held = _GATES.on(data)
     for gate, box, before in _BOXES:
-        if gate in data:
+        if gate in held:
             data = _replaced(data, box, before, _unboxed)
-    if b", numpy=" in data:
+    if _NUMPY in held:
         data = _OF_TENSORFLOW.sub(rb"\1", data)
-    data = _replaced(data, _GROUPS, _BEFORE_GROUPS, lambda begin, rest: begin[0] + rest[0].replace(b"_", b""))
-    if not data.isascii():
-        for gate, picture, word in _PICTURES:
-            if gate in data:
-                data = picture.sub(word, data)
+    if not held.isdisjoint(_IN_GROUPS):
+        data = _replaced(data, _GROUPS, _BEFORE_GROUPS, lambda begin, rest: begin[0] + rest[0].replace(b"_", b""))
+    for gate, picture, word in _PICTURES:
+        if gate in held:
+            data = picture.sub(word, data)
     return data
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +24,11 @@ CLASSES = 4 * (MOST_DIGITS + 1)
 # What a key has for each of these, and for their runs: numbers below _RUNS. A block of a bar is 0, a digit 1.
 _DRAWN = b" #=-.*_"
 _DIGIT, _RUNS = 1, 2 + len(_DRAWN)
+# What is the same as the byte before it, and is left out; no text holds such a byte.
+_AGAIN = b"\xff"
+_NO_KEYS = {*range(_RUNS), *_AGAIN}
 _TABLE = bytes(
-    _DIGIT if byte in b"0123456789" else 2 + _DRAWN.index(byte) if byte in _DRAWN else 127 if byte < _RUNS else byte
+    _DIGIT if byte in b"0123456789" else 2 + _DRAWN.index(byte) if byte in _DRAWN else 127 if byte in _NO_KEYS else byte
     for byte in range(256)
 )
 _BLOCK = b"\xe2"
@@ -35,8 +39,8 @@ _HEX = re.compile(
 #: Of ten.
 POWERS = 10 ** np.arange(MOST_DIGITS + 1, dtype=np.int64)
 _FLOATS = POWERS.astype(float)
-# Of longer runs two are told apart by so many digits.
-_MOST_READ = 40
+# Of longer runs two are told apart by so many digits; shorter ones are numbers of 32 bits.
+_MOST_READ, _OF_32_BITS = 40, 10
 
 
 def keys(page: bytes) -> bytes:
@@ -45,12 +49,10 @@ def keys(page: bytes) -> bytes:
     if _BLOCK in page:
         for place in _blocks(np.frombuffer(page, np.uint8)):
             marked[place] = 0
-    same = marked[1:] == marked[:-1]
-    same &= marked[1:] < _RUNS
-    keep = np.ones(len(marked), bool)
-    keep[1:] = ~same
-    out: bytes = marked[keep].tobytes()
-    return out
+    again = marked[1:] == marked[:-1]
+    again &= marked[1:] < _RUNS
+    np.putmask(marked[1:], again, _AGAIN[0])
+    return marked.tobytes().translate(None, _AGAIN)
 
 
 def _blocks(page: Bytes) -> tuple[Ints, ...]:
@@ -70,14 +72,24 @@ def without_hex(key: bytes) -> bytes:
     return _HEX.sub(b"\x01", key)
 
 
+class RunsOfLines(NamedTuple):
+    """The runs of digits of lines that have equally many: a row each run, a column each line."""
+
+    page: DigitRuns
+    at: Ints
+    values: Ints
+    widths: Ints
+    classes: Bytes
+
+
 class DigitRuns:
     """The runs of digits on a page."""
 
     def __init__(self, page: bytes) -> None:
         self.page = page
-        self._bytes = np.frombuffer(page, np.uint8)
+        self._digits = np.frombuffer(page, np.uint8) - np.uint8(ord("0"))
         edges = np.zeros(len(page) + 2, bool)
-        edges[1:-1] = self._bytes - ord("0") < 10
+        np.less(self._digits, 10, out=edges[1:-1])
         bounds = np.flatnonzero(edges[1:] != edges[:-1])
         self.starts, self.ends = bounds[::2], bounds[1::2]
         self.widths = self.ends - self.starts
@@ -86,24 +98,32 @@ class DigitRuns:
         """The number of the first run behind each of these places."""
         return np.searchsorted(self.starts, starts)
 
+    def of(self, at: Ints) -> RunsOfLines:
+        """Those with these numbers, a column a line."""
+        return RunsOfLines(self, at, self.values.take(at), self.widths.take(at), self.classes.take(at))
+
     @cached_property
     def values(self) -> Ints:
         """Each as a whole number; of more than 18 digits it is none."""
-        out = self._bytes[self.starts].astype(np.int64) - ord("0")
-        left, place = np.flatnonzero(self.widths > 1), 1
-        while len(left) and place < _MOST_READ:
-            out[left] = 10 * out[left] + (self._bytes[self.starts[left] + place] - ord("0"))
-            place += 1
-            left = left[self.widths[left] > place]
+        out = np.empty(len(self.starts), np.int64)
+        widths = np.minimum(self.widths, _MOST_READ)
+        for width in np.flatnonzero(np.bincount(widths)).tolist():
+            at = np.flatnonzero(widths == width)
+            starts = self.starts[at]
+            value: Ints = self._digits.take(starts).astype(np.int32 if width < _OF_32_BITS else np.int64)
+            for place in range(1, width):
+                value *= 10
+                value += self._digits.take(starts + place)
+            out[at] = value
         return out
 
     @cached_property
-    def classes(self) -> Ints:
+    def classes(self) -> Bytes:
         """Of each how long it is, and whether it is nothing, begins with a zero, or is a power of ten: below CLASSES."""
         widths, values = np.minimum(self.widths, MOST_DIGITS), self.values
         # Nothing, a hundred per cent: what is said there may be another thing.
-        kinds = np.where(self._bytes[self.starts] == ord("0"), values != 0, 2 + (values == POWERS[widths - 1]))
-        out: Ints = 4 * widths + kinds
+        kinds = np.where(self._digits.take(self.starts) == 0, values != 0, 2 + (values == POWERS.take(widths - 1)))
+        out: Bytes = (4 * widths + kinds).astype(np.uint8)
         return out
 
 

@@ -68,16 +68,16 @@ class LineShapes:
             return np.empty(0, np.int64)
         known = keys(pieces.data).split(b"\n")
         out = np.fromiter(map(self._ids.get, known, [_NEW] * len(known)), np.int64, len(known))
-        new: dict[bytes, int] = {}
-        for at in np.flatnonzero(out == _NEW).tolist():
-            new.setdefault(known[at], at)
-        if new:
+        unknown = np.flatnonzero(out == _NEW)
+        if len(unknown):
+            theirs = [known[at] for at in unknown.tolist()]
+            new = dict.fromkeys(theirs, 0)
+            new.update(zip(reversed(theirs), reversed(unknown.tolist()), strict=True))
             lines = [pieces[at] for at in new.values()]
             ends = np.cumsum([len(line) + 1 for line in lines]) - 1
             tabular = set(delimited.may_be_rows(b"\n".join(lines), ends).tolist())
             found = {key: self._number(key, at in tabular, everybody) for at, key in enumerate(new)}
-            for at in np.flatnonzero(out == _NEW).tolist():
-                out[at] = found[known[at]]
+            out[unknown] = np.fromiter(map(found.__getitem__, theirs), np.int64, len(theirs))
         return out
 
     def _number(self, key: bytes, tabular: bool, everybody: bool) -> int:

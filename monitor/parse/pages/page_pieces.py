@@ -20,6 +20,7 @@ from monitor.parse.lines.envelope import (
     without_escapes,
     without_octal_bytes,
 )
+from monitor.parse.lines.held import Texts
 from monitor.parse.pages.keyed import Bytes, Ints
 
 # A line that is longer holds hundreds of redraws at best; what lies beyond is not read.
@@ -37,7 +38,9 @@ _SHORT, _LOOKED_AHEAD = 200, 4
 # A bar that goes back to its middle to write its count there.
 _LONG_WAY_BACK, _COUNT = 20, re.compile(rb" \d{1,9}/\d{1,9} ")
 # Without these a line has no wrapping but tags and labels.
-_CONTROLS = (b"\r", b"\b", b"\x1b", b"#0")
+_OCTAL = Texts(b"#0")
+_CONTROLS = (b"\r", b"\b", b"\x1b")
+_TAGS, _HOSTS = Texts(b"]<std", b",mpirank:"), Texts(b"algo-")
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class Pieces:
     @cached_property
     def plain(self) -> bool:
         """There are no wrappings but tags and labels."""
-        return not any(mark in self.data for mark in _CONTROLS)
+        return not any(mark in self.data for mark in _CONTROLS) and not _OCTAL.on(self.data)
 
     def __getitem__(self, at: int) -> bytes:
         return self.data[int(self.starts[at]) : int(self.ends[at])]
@@ -100,7 +103,7 @@ def _unescaped(data: bytes) -> bytes:
     """The page without colors, with carriage returns alone between redraws, whatever a program or a copy has there, and none
     before the first.
     """
-    if len(_places(np.frombuffer(data, np.uint8), b"#0")):
+    if _OCTAL.on(data):
         data = without_octal_bytes(data)
     data = without_colours(parted_bytes(data))
     page = np.frombuffer(data, np.uint8)
@@ -141,7 +144,7 @@ def _wrapped(data: bytes, ends: Ints) -> tuple[Ints, Ints]:
     # At the end of a line it is that of another system.
     found = [np.searchsorted(ends, returns[~np.isin(returns + 1, ends, assume_unique=True)])]
     tagged = np.empty(0, np.int64)
-    if b"]<std" in data or b",mpirank:" in data:
+    if _TAGS.on(data):
         tags = np.concatenate([_places(page, b"]<std"), _places(page, b",mpirank:")])
         tagged = np.searchsorted(ends, tags)
         found.append(tagged[tags - _begins(ends, tagged) > _FURTHEST_TAG])
@@ -153,7 +156,7 @@ def _wrapped(data: bytes, ends: Ints) -> tuple[Ints, Ints]:
     first = page.take(starts, mode="clip")
     for at in np.flatnonzero(_MAY_LABEL[first] & ~others).tolist():
         others[at] = may_have_prefix(data, int(starts[at]))
-    if b"algo-" in data:
+    if _HOSTS.on(data):
         names = _places(page, b"algo-")
         named = np.searchsorted(ends, names)
         others |= np.isin(wrapped, named[names - _begins(ends, named) < _FURTHEST_HOST])

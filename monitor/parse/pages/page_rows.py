@@ -242,10 +242,10 @@ class _PageRows:
 
     def _by_plan(self, plan: ReadingPlan, flags: int, at: Ints, shape: Shape) -> tuple[list[_Planned], Ints, Ints]:
         """What a plan makes of those pieces that it is good for; those of which it cannot tell, and of which it was wrong."""
-        runs = self._first[at] + np.arange(plan.verified.runs)[:, None]
-        columns, sure = plan.columns(self._runs, runs)
-        printed = self._runs.widths[runs].sum(axis=0) if flags & HEX == 0 else 0
-        lines = classes(self._runs, runs, self.pieces.ends[at] - self.pieces.starts[at] - printed)
+        runs = self._runs.of(self._first[at] + np.arange(plan.verified.runs)[:, None])
+        columns, sure = plan.columns(runs)
+        printed = runs.widths.sum(axis=0) if flags & HEX == 0 else 0
+        lines = classes(runs, self.pieces.ends[at] - self.pieces.starts[at] - printed)
         held = 0
         good = sure & plan.verified.has(lines)
         unseen = np.flatnonzero(sure & ~good & ~plan.verified.lacks(lines))

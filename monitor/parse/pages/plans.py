@@ -23,7 +23,7 @@ from monitor.parse.columns import Floats
 from monitor.parse.lines.stamps import DAY_MS
 from monitor.parse.numbers import LONGEST_STEP_S, MOST_PROCESSES, SHORTEST_STEP_S
 from monitor.parse.pages.answers import NUMBERS, Answer, Ask
-from monitor.parse.pages.keyed import MOST_DIGITS, POWERS, DigitRuns, Ints, decimal
+from monitor.parse.pages.keyed import MOST_DIGITS, POWERS, RunsOfLines, decimal
 from monitor.parse.pages.plan_events import PlannedEvent, as_printed
 from monitor.parse.pages.plan_events import events as events_of
 from monitor.parse.pages.verified import MOST_RUNS, Verified
@@ -87,13 +87,12 @@ class ReadingPlan:
     """Runs of digits that belong to the shape."""
     verified: Verified
 
-    def columns(self, runs: DigitRuns, at: Ints) -> tuple[list[Floats], NDArray[np.bool_]]:
-        """Of each output the numbers of lines, and which lines they are good for; ``at`` has the runs of a line in a column."""
-        lines = at.shape[1]
+    def columns(self, runs: RunsOfLines) -> tuple[list[Floats], NDArray[np.bool_]]:
+        """Of each output the numbers of lines, and which lines they are good for."""
+        lines = runs.at.shape[1]
         sure = np.ones(lines, bool)
         if not self.outputs:
             return [], sure
-        values, widths = runs.values[at], runs.widths[at]
         known: dict[Number, Floats] = {}
         found = []
         with np.errstate(all="ignore"):
@@ -102,7 +101,7 @@ class ReadingPlan:
                 for place, cell in output.cells:
                     for number, _ in cell.terms:
                         if number not in known:
-                            known[number] = _values(number, values, widths, runs, at)
+                            known[number] = _values(number, runs)
                     column = out[:, place] = _applied(cell, known)
                     for number, factor in cell.terms:
                         # Minutes and seconds of a clock, which its readers may have bounds for.
@@ -129,8 +128,9 @@ class ReadingPlan:
         )
 
 
-def _values(number: Number, values: Ints, widths: Ints, runs: DigitRuns, at: Ints) -> Floats:
+def _values(number: Number, runs: RunsOfLines) -> Floats:
     """A number of each line."""
+    page, at, values, widths, _ = runs
     first, last = number.run, number.run + number.runs - 1
     if number.milli:
         return np.asarray(values[first] * 1000 // POWERS[np.minimum(widths[first], MOST_DIGITS)], float)
@@ -144,8 +144,8 @@ def _values(number: Number, values: Ints, widths: Ints, runs: DigitRuns, at: Int
     out = decimal(mantissa, decimals)
     long = (digits > MOST_DIGITS) | (np.abs(decimals) > 22)
     if long.any():
-        spans = zip(runs.starts[at[first, long]].tolist(), runs.ends[at[last, long]].tolist(), strict=True)
-        out[long] = [float(runs.page[start:end]) for start, end in spans]
+        spans = zip(page.starts[at[first, long]].tolist(), page.ends[at[last, long]].tolist(), strict=True)
+        out[long] = [float(page.page[start:end]) for start, end in spans]
     return out
 
 

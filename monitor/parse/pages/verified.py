@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.parse.pages.keyed import CLASSES, DigitRuns, Ints
+from monitor.parse.pages.keyed import CLASSES, Bytes, Ints, RunsOfLines
 
 _CLASSES = CLASSES + 3
 _LENGTHS = 2048
@@ -21,7 +21,7 @@ _ODD = np.random.default_rng(1).integers(1, 2**62, 2 * MOST_RUNS) * 2 + 1
 class Classes(NamedTuple):
     """Of lines of one shape."""
 
-    numbers: Ints
+    numbers: Bytes
     """A class of each number of each line, a row each number, and below how each compares with the next."""
     lengths: Ints
     """Of the rest of the line."""
@@ -32,15 +32,19 @@ class Classes(NamedTuple):
 
     def whole(self) -> Ints:
         """One number for all the classes of a line together."""
-        out: Ints = _ODD[: len(self.numbers)] @ self.numbers
+        out: Ints = _ODD[: len(self.numbers)] @ self.numbers.astype(np.int64)
         return out
 
 
-def classes(runs: DigitRuns, at: Ints, lengths: Ints) -> Classes:
-    """The classes of lines; ``at`` are the runs of digits of each, a column a line."""
-    values = runs.values[at]
-    order = np.sign(values[:-1] - values[1:]) + CLASSES + 1
-    return Classes(np.concatenate([runs.classes[at], order]), lengths)
+def classes(runs: RunsOfLines, lengths: Ints) -> Classes:
+    """The classes of lines, of which the rest is so long."""
+    values = runs.values
+    out = np.empty((max(0, 2 * len(values) - 1), values.shape[1]), np.uint8)
+    out[: len(values)] = runs.classes
+    order = out[len(values) :]
+    np.subtract(values[:-1] > values[1:], values[:-1] < values[1:], out=order.view(np.int8), dtype=np.int8)
+    order += np.uint8(CLASSES + 1)
+    return Classes(out, lengths)
 
 
 class Verified:
@@ -54,7 +58,7 @@ class Verified:
     def __init__(self, runs: int) -> None:
         self.runs = runs
         self._seen = np.zeros((max(0, 2 * runs - 1), _CLASSES), bool)
-        self._rows = np.arange(len(self._seen))[:, None]
+        self._rows = np.arange(len(self._seen))[:, None] * _CLASSES
         # Longer lines than there is room for are never good.
         self._lengths = np.zeros(_LENGTHS, bool)
         self._right: set[int] = set()
@@ -82,7 +86,7 @@ class Verified:
         """A line was held against the readers."""
         (whole,) = line.whole().tolist()
         if agrees:
-            self._seen[self._rows, line.numbers] = True
+            self._seen.put(self._rows + line.numbers, True)
             self._lengths[line.lengths[line.lengths < _LENGTHS - 1]] = True
             self._right.add(whole)
         elif len(self._wrong) < _MOST_WRONG:
@@ -93,5 +97,5 @@ class Verified:
 
     def _parts(self, lines: Classes) -> NDArray[np.bool_]:
         out: NDArray[np.bool_] = self._lengths[np.minimum(lines.lengths, _LENGTHS - 1)]
-        out &= self._seen[self._rows, lines.numbers].all(axis=0)
+        out &= self._seen.take(self._rows + lines.numbers).all(axis=0)
         return out
