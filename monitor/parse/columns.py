@@ -13,7 +13,7 @@ from monitor.parse.numbers import LONGEST_STEP_S, SHORTEST_STEP_S
 _MOST_DECIMALS = 10
 
 Floats = NDArray[np.float64]
-Columns = Mapping[str, Sequence[Any] | NDArray[Any] | str]
+Columns = Mapping[str, Sequence[Any] | NDArray[Any] | str | float]
 """Readings as columns by the fields' names; a text that is the same for all of them stands alone."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,13 @@ Place = tuple[int, int, int | None, int, str, bool, int, int, float | None, int 
 """Where a reading was found, in the order of ``PLACE``, and the learning rate beside it; numbers of processes are ``NOBODY``
 where none is named."""
 PLACE = ("line", "part", "time_ms", "rank", "host", "nested", "local_rank", "task", "learning_rate", "stamp_ms")
+
+
+class Repeated(NamedTuple):
+    """A column of texts, each so often."""
+
+    texts: Sequence[str]
+    counts: Sequence[int]
 
 
 @dataclass(slots=True)
@@ -242,8 +249,8 @@ class Rows:
         self.add_columns(stream, node, len(readings), found)
 
     def add_columns(self, stream: str, node: str, size: int, found: Columns) -> None:
-        """Columns of ``size`` readings of one page by the fields' names; None among numbers, and columns left out, are
-        missing."""
+        """Columns of ``size`` readings of one page by the fields' names, or what all of them have; None among numbers, and
+        columns left out, are missing."""
         block: dict[str, Column | Constant] = {"stream": self._code(stream), "node": self._code(node)}
         for name in _COLUMNS[2:]:
             values = found.get(name)
@@ -251,7 +258,9 @@ class Rows:
                 if name in _TEXTS or name == "host":
                     block[name] = self._code("")
             elif name in _TEXTS or name == "host":
-                block[name] = self._code(values) if isinstance(values, str) else self._coded(list(values))
+                block[name] = self._coded(values)
+            elif isinstance(values, float):
+                block[name] = np.asarray(values, _DTYPES.get(name, "f8")).item()
             elif name in _DTYPES:
                 block[name] = _packed(np.asarray(values, _DTYPES[name]))
             elif isinstance(values, np.ndarray) or any(value is not None for value in values):
@@ -259,8 +268,8 @@ class Rows:
             if isinstance(kept := block.get(name), np.ndarray) and kept.shape != (size,):
                 raise ValueError(f"{name} has {kept.shape} values for {size} readings")
         self.read += size
-        formats = found.get("format") or ("",)
-        self.formats.update((formats,) if isinstance(formats, str) else formats)
+        formats: Any = found.get("format") or ""
+        self.formats.update({formats} if isinstance(formats, str) else getattr(formats, "texts", formats))
         self._keep(block, size)
         if self._size > self._most:
             self._thin()
@@ -370,7 +379,11 @@ class Rows:
     def _code(self, text: str) -> int:
         return self._codes.setdefault(text, len(self._codes))
 
-    def _coded(self, texts: Sequence[str]) -> Column | int:
+    def _coded(self, texts: Any) -> Column | int:
+        if isinstance(texts, str):
+            return self._code(texts)
+        if isinstance(texts, Repeated):
+            return np.repeat(np.array([self._code(text) for text in texts.texts], "i4"), texts.counts)
         different = set(texts)
         if len(different) == 1:
             return self._code(texts[0])

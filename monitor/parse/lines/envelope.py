@@ -12,13 +12,16 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import NamedTuple
 
+import numpy as np
+
 from monitor.parse.lines.held import Texts
 from monitor.parse.lines.stamps import written_at_ms
 from monitor.parse.numbers import process_number
 
 # CloudWatch shows control characters of a message as "#" and three octal digits.
 _OCTAL = {"#010": "\b", "#011": "\t", "#015": "\r", "#033": "\x1b"}
-_OCTAL_BYTES = tuple((octal.encode(), character.encode()) for octal, character in _OCTAL.items())
+_OCTAL_BYTES = {octal.encode(): character.encode() for octal, character in _OCTAL.items()}
+_OCTALS = Texts(*_OCTAL_BYTES)
 # Open MPI's --tag-output, "[1,12]<stdout>:", and the form the SageMaker toolkit makes of it,
 # "[1,mpirank:12,algo-2]<stdout>:". Anchored to these so that "[1,0]" in a script's own text stays.
 TAG = re.compile(
@@ -47,6 +50,7 @@ _PREFIX = re.compile(
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 _BYTES_OF_COLOUR = re.compile(_COLOUR.pattern.encode())
 _RESET = "\x1b[0m"
+_FEED = ord("\n")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 # A color whose escape character a copy lost: "[32mloss[39m", "[1m 40/500[0m". Alone "[35m" might be minutes.
 _BARE_COLOUR = re.compile(r"\[(?:\d{1,3};){0,8}\d{1,3}m")
@@ -71,7 +75,10 @@ _GLUED = re.compile(
     r"|\{'|\[?20\d\d-\d\d-\d\d )"
 )
 _BYTES_GLUED = re.compile(_GLUED.pattern.encode())
-_BESIDE_BARS = Texts(_CURSOR_UP.encode(), b"it/s]", b"s/it]")
+_UP = _CURSOR_UP.encode()
+# Bars with the begin of what may stand behind them.
+_BEGINS = (*(bytes([letter]) for letter in b"TtEeSsIiGg"), b"{'", b"[20", b"20")
+_BESIDE_BARS = Texts(_UP, *(end + begin for end in (b"it/s]", b"s/it]") for begin in _BEGINS))
 _REDRAW = re.compile(r"[\r\b]+")
 # A bar that goes back to its middle to write its count there.
 _INTO_THE_MIDDLE = re.compile(r"(?<!\x08)\x08{20,}+(?= \d{1,9}/\d{1,9} )")
@@ -296,15 +303,15 @@ def parted_bytes(data: bytes) -> bytes:
     """The bytes with a carriage return between a bar and what is written behind it, once the cursor has gone up again or
     where the bar was left.
     """
-    up, held = _CURSOR_UP.encode(), _BESIDE_BARS.on(data)
-    data = _BYTES_BEHIND_A_BAR.sub(up + b"\r", data) if up in held else data
-    return _BYTES_GLUED.sub(b"\\g<0>\r", data) if held - {up} else data
+    held = _BESIDE_BARS.on(data)
+    data = _BYTES_BEHIND_A_BAR.sub(_UP + b"\r", data) if _UP in held else data
+    return _BYTES_GLUED.sub(b"\\g<0>\r", data) if held - {_UP} else data
 
 
 def without_octal_bytes(data: bytes) -> bytes:
     """``without_octal`` of bytes."""
-    for octal, byte in _OCTAL_BYTES:
-        data = data.replace(octal, byte)
+    for octal in _OCTALS.on(data):
+        data = data.replace(octal, _OCTAL_BYTES[octal])
     return data
 
 
@@ -312,13 +319,18 @@ def without_colours(data: bytes) -> bytes:
     """The bytes without the escapes of colors, which may stand between a name and its sign; as they are where none does, as
     around whole lines.
     """
-    escapes = data.count(b"\x1b[") if b"\x1b" in data else 0
-    if not escapes:
+    if b"\x1b" not in data:
         return data
-    around = data.count(b"\n\x1b[") + data.count(b"\x1b[0m\n") + data.startswith(b"\x1b[") + data.endswith(b"\x1b[0m")
-    return data if around == escapes else _BYTES_OF_COLOUR.sub(b"", data)
+    bytes_ = np.frombuffer(b"\n" + data + b"\n   ", np.uint8)
+    at = np.flatnonzero(bytes_ == ord("\x1b"))
+    at = at[bytes_[at + 1] == ord("[")]
+    around = (bytes_[at - 1] == _FEED) | (
+        (bytes_[at + 2] == ord("0")) & (bytes_[at + 3] == ord("m")) & (bytes_[at + 4] == _FEED)
+    )
+    return data if around.all() else _BYTES_OF_COLOUR.sub(b"", data)
 
 
+@lru_cache(maxsize=4096)
 def is_tag(text: bytes) -> bool:
     """Whether this is an MPI tag and nothing else."""
     return _tagged(text.decode("latin-1")) is not None

@@ -33,6 +33,10 @@ _BACK, _FEED, _RETURN, _ESCAPE, _COLON, _TAG_END = b"\b\n\r\x1b:>"
 _SPACE = 32
 _MAY_LABEL, _BEFORE_NOTHING = np.zeros((2, 256), bool)
 _MAY_LABEL[list(b"2[i \t\x1b")] = True
+# Without these no line has a label, and with a day in front a line begins with a digit.
+_LABELS = Texts(*(b"[rank", b"[Rank", b"[default", b"[trainer", b"[worker", b"[task", b"[pod/", b"ip-"))
+_MAY_DATE = np.zeros(256, bool)
+_MAY_DATE[list(b"2\x1b")] = True
 _BEFORE_NOTHING[list(b" \t\x0b\x0c\x1b")] = True
 _SHORT, _LOOKED_AHEAD = 200, 4
 # A bar that goes back to its middle to write its count there.
@@ -103,9 +107,7 @@ def _unescaped(data: bytes) -> bytes:
     """The page without colors, with carriage returns alone between redraws, whatever a program or a copy has there, and none
     before the first.
     """
-    if _OCTAL.on(data):
-        data = without_octal_bytes(data)
-    data = without_colours(parted_bytes(data))
+    data = without_colours(parted_bytes(without_octal_bytes(data)))
     page = np.frombuffer(data, np.uint8)
     backs, returns = np.flatnonzero(page == _BACK), np.flatnonzero(page == _RETURN)
     if not len(backs) and not len(returns):
@@ -154,9 +156,11 @@ def _wrapped(data: bytes, ends: Ints) -> tuple[Ints, Ints]:
     starts = _begins(ends, wrapped)
     others = np.isin(wrapped, tagged) | (ends[wrapped] - starts > LONGEST_LINE)
     first = page.take(starts, mode="clip")
-    for at in np.flatnonzero(_MAY_LABEL[first] & ~others).tolist():
+    hosts = _HOSTS.on(data)
+    may = _MAY_LABEL if hosts or _LABELS.on(data) else _MAY_DATE
+    for at in np.flatnonzero(may[first] & ~others).tolist():
         others[at] = may_have_prefix(data, int(starts[at]))
-    if _HOSTS.on(data):
+    if hosts:
         names = _places(page, b"algo-")
         named = np.searchsorted(ends, names)
         others |= np.isin(wrapped, named[names - _begins(ends, named) < _FURTHEST_HOST])
@@ -191,11 +195,11 @@ def _at_returns(data: bytes, ends: Ints, wrapped: Ints) -> Pieces:
                 known[text] = blank
         is_blank[place] = blank
     if is_blank.any():
-        edges = np.zeros(len(page) + 1, np.int8)
-        edges[starts[is_blank]] += 1
-        edges[stops[is_blank] + 1] -= 1
-        page, line = page[np.cumsum(edges[:-1], dtype=np.int8) == 0], line[~is_blank]
-        stops = np.flatnonzero(page == _FEED)
+        cuts = np.flatnonzero(is_blank)
+        kept = zip([0, *(stops[cuts] + 1).tolist()], [*starts[cuts].tolist(), len(page)], strict=True)
+        bytes_ = page.tobytes()
+        page = np.frombuffer(b"".join([bytes_[begin:end] for begin, end in kept]), np.uint8)
+        line, stops = line[~is_blank], np.flatnonzero(page == _FEED)
     first_of_line = np.searchsorted(line, line)
     return Pieces(page[:-1].tobytes(), stops, line, np.arange(len(line)) - first_of_line)
 

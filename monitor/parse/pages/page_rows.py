@@ -34,11 +34,11 @@ from monitor.parse.pages.keyed import DigitRuns, Ints
 from monitor.parse.pages.line_shapes import HEX, MOST_PLANS, TABULAR, LineShapes, Shape
 from monitor.parse.pages.page_pieces import pieces_of
 from monitor.parse.pages.plan_events import PlannedEvent
-from monitor.parse.pages.plans import ReadingPlan
+from monitor.parse.pages.plans import Filled, Output, ReadingPlan
 from monitor.parse.pages.verified import MOST_RUNS, classes
 from monitor.parse.reports.pieces import counts_steps
 from monitor.parse.rows import BARS, EventRow, Reading
-from monitor.parse.table import Place, Rows
+from monitor.parse.table import Place, Repeated, Rows
 
 #: A shape is learned once so many of its lines were there; a plan costs more than a few lines do.
 SEEN = 48
@@ -72,7 +72,9 @@ def read_page(
     _PageRows(page, rows, events, failures, examples, shapes, readers).read()
 
 
-_Planned = tuple[int, ReadingPlan, Ints, list[Floats]]
+_Row = tuple[int, Output, Ints, Filled]
+"""Which output of its plan it is, the output, the pieces, and what it has for them."""
+_Planned = tuple[int, ReadingPlan, Ints, list[Filled]]
 """Flags of a shape, a plan, its pieces, and of each of its outputs the numbers."""
 _Lines = tuple[
     Iterable[str], Iterable[str], list[int], list[int], list[int | None], Iterable[int | None], Iterable[str], list[str]
@@ -270,13 +272,15 @@ class _PageRows:
             if not all(self._agrees(plan, flags, at, columns, place) for place in some.tolist()):
                 shape.alone = True
                 return [], at[:0], at[:0]
-        planned = [(flags, plan, at[own], [column[own] for column in columns])] if len(own) else []
+        if len(own) < len(at):
+            columns = [{place: values[own] for place, values in filled.items()} for filled in columns]
+        planned = [(flags, plan, at[own], columns)] if len(own) else []
         return planned, at[~sure], at[sure & plan.verified.lacks(lines)]
 
-    def _agrees(self, plan: ReadingPlan, flags: int, at: Ints, columns: list[Floats], place: int) -> bool:
+    def _agrees(self, plan: ReadingPlan, flags: int, at: Ints, columns: list[Filled], place: int) -> bool:
         """The plan says of a piece what readers say."""
         found = self._ask(flags, self.pieces[int(at[place])])
-        return found is not None and plan.says(found, [column[place].tolist() for column in columns])
+        return found is not None and plan.says(found, columns, place)
 
     def _add_planned(self) -> None:
         """Adds what plans made of the page."""
@@ -292,33 +296,42 @@ class _PageRows:
             if not of:
                 continue
             at = np.concatenate([at for _, _, at, _ in of])
-            values = np.concatenate([column for _, _, _, column in of])
             line = self.pieces.line[at]
-            found: dict[str, Any] = dict(zip(NUMBERS, values.T, strict=True))
+            found: dict[str, Any] = {name: _together(of, place) for place, name in enumerate(NUMBERS)}
             if self.times is not None:
-                found["time_ms"] = np.where(found["time_ms"] == _WRITTEN_MS, self.times[line], found["time_ms"])
+                written = found["time_ms"] == _WRITTEN_MS
+                found["time_ms"] = np.where(written, self.times[line], found["time_ms"])
             counts = [len(own) for _, _, own, _ in of]
             for place, name in enumerate(TEXTS):
                 texts = [output.texts[place] for _, output, _, _ in of]
-                found[name] = texts[0] if len(set(texts)) == 1 else np.repeat(np.array(texts, object), counts).tolist()
+                found[name] = texts[0] if len(set(texts)) == 1 else Repeated(texts, counts)
             into = self.rows.beside if beside else self.rows
             found |= {"line": line + self.page.first_line, "part": self.pieces.part[at]}
             into.add_columns(self.page.stream, self.page.node, len(at), found)
-            for _, output, every, column in of:
+            for _, output, every, filled in of:
                 kind = output.texts[1], output.texts[4]
                 if beside and not counts_steps(kind[1]):
                     continue
                 if kind[0] not in BARS:
-                    self._offer(kind, every)
+                    if self._wants(kind):
+                        self._offer(kind, every)
                     continue
-                drawn = column[:, _STEP] != 0
-                totals, which = np.unique(column[drawn, _TOTAL], return_inverse=True)
-                for turn, total in enumerate(totals.tolist()):
-                    self._offer((*kind, f"{total:g}"), every[drawn][which == turn])
+                step, total = (
+                    np.broadcast_to(filled.get(place, output.constants[place]), len(every)) for place in (_STEP, _TOTAL)
+                )
+                drawn = step != 0
+                for each in np.unique(total[drawn]).tolist():
+                    if self._wants((*kind, f"{each:g}")):
+                        own = np.isnan(total) if math.isnan(each) else total == each
+                        self._offer((*kind, f"{each:g}"), every[drawn & own])
+
+    def _wants(self, kind: Kind) -> bool:
+        """Whether a line of the page may stay as an example."""
+        return self.examples.wants(kind, (self.page.stream, self.page.first_line), -1)
 
     def _offer(self, kind: Kind, at: Ints) -> None:
         """Offers lines that a plan read as examples."""
-        for place in np.unique(self.pieces.line[at], return_index=True)[1][:EACH].tolist():
+        for place in np.flatnonzero(np.diff(self.pieces.line[at], prepend=-1))[:EACH].tolist():
             where, part = self._where(int(at[place]))
             if self.examples.wants(kind, where, part):
                 self.examples.offer(kind, where, part, self._fragment(int(at[place])).text)
@@ -445,3 +458,17 @@ class _PageRows:
 
     def _where(self, at: int) -> tuple[Where, int]:
         return (self.page.stream, int(self.pieces.line[at]) + self.page.first_line), int(self.pieces.part[at])
+
+
+def _together(rows: Sequence[_Row], place: int) -> Floats | float:
+    """What outputs have for one of the numbers, one behind the other; one number where all have the same."""
+    if not any(place in filled for _, _, _, filled in rows):
+        constants = np.array([output.constants[place] for _, output, _, _ in rows])
+        if (constants == constants[0]).all() or np.isnan(constants).all():
+            return float(constants[0])
+    return np.concatenate(
+        [
+            filled[place] if place in filled else np.full(len(at), output.constants[place])
+            for _, output, at, filled in rows
+        ]
+    )

@@ -74,6 +74,10 @@ class Output:
     cells: tuple[tuple[int, Cell], ...]
 
 
+Filled = dict[int, Floats]
+"""What an output has for each of some lines, by the place among ``NUMBERS``; for all the rest it has its constants."""
+
+
 @dataclass(slots=True)
 class ReadingPlan:
     """What all lines of one shape say."""
@@ -87,22 +91,21 @@ class ReadingPlan:
     """Runs of digits that belong to the shape."""
     verified: Verified
 
-    def columns(self, runs: RunsOfLines) -> tuple[list[Floats], NDArray[np.bool_]]:
+    def columns(self, runs: RunsOfLines) -> tuple[list[Filled], NDArray[np.bool_]]:
         """Of each output the numbers of lines, and which lines they are good for."""
-        lines = runs.at.shape[1]
-        sure = np.ones(lines, bool)
+        sure = np.ones(runs.at.shape[1], bool)
         if not self.outputs:
             return [], sure
         known: dict[Number, Floats] = {}
         found = []
         with np.errstate(all="ignore"):
             for output in self.outputs:
-                out = np.repeat(output.constants[None, :], lines, axis=0)
+                out: Filled = {}
                 for place, cell in output.cells:
                     for number, _ in cell.terms:
                         if number not in known:
                             known[number] = _values(number, runs)
-                    column = out[:, place] = _applied(cell, known)
+                    column = out[place] = _applied(cell, known)
                     for number, factor in cell.terms:
                         # Minutes and seconds of a clock, which its readers may have bounds for.
                         if any(other == 60 * factor for _, other in cell.terms):
@@ -114,12 +117,17 @@ class ReadingPlan:
                         sure &= (column > least) & (column < most)
                     elif place in _PROCESSES:
                         sure &= column < MOST_PROCESSES
-                sure &= ~(out[:, _TOTAL] < out[:, _STEP])
+                total, step = (out.get(place, output.constants[place]) for place in (_TOTAL, _STEP))
+                sure &= np.logical_not(total < step)
                 found.append(out)
         return found, sure
 
-    def says(self, found: Answer, rows: Sequence[Sequence[float]]) -> bool:
+    def says(self, found: Answer, columns: Sequence[Filled], line: int) -> bool:
         """Whether the readers' answer about a line is what the plan has for it."""
+        rows = [output.constants.tolist() for output in self.outputs]
+        for row, filled in zip(rows, columns, strict=True):
+            for place, values in filled.items():
+                row[place] = values.item(line)
         return (
             found.bare == self.bare
             and found.words == tuple((output.beside, *output.texts) for output in self.outputs)
