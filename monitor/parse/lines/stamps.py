@@ -104,10 +104,12 @@ def stamp(text: str) -> Stamp | None:
                 return read
     if text[:1] in "{[:" and "{" in text:
         return _of_field(text)
-    if (found := _AT_END.search(text, max(0, len(text) - _LONGEST))) is not None:
-        return _read(found)
-    if (found := _LAST_FIELD.search(text, max(0, len(text) - _LONGEST))) is not None:
-        return _read_usual(found)
+    end = max(0, len(text) - _LONGEST)
+    if text.count(":", end) > 1:
+        if (found := _AT_END.search(text, end)) is not None:
+            return _read(found)
+        if (found := _LAST_FIELD.search(text, end)) is not None:
+            return _read_usual(found)
     return _at_head(text)
 
 
