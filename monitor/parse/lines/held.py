@@ -14,16 +14,21 @@ class Texts:
     """Texts of which none ends as another one begins."""
 
     def __init__(self, *texts: bytes) -> None:
-        together = [texts] if len(texts) >= _FEWEST_TOGETHER else [(text,) for text in texts]
-        self._scans = [(some, BytesAhoCorasick(some, matchkind=MatchKind.LeftmostFirst)) for some in together]
+        self._texts = texts
+        self._each = {text: _scan(text) for text in texts}
+        self._all = _scan(*texts) if len(texts) >= _FEWEST_TOGETHER else None
 
     def on(self, page: bytes) -> set[bytes]:
         """Those that stand on it."""
         head = page[:_HEAD]
-        found: set[bytes] = set()
-        for texts, scan in self._scans:
-            if len(texts) == 1 and texts[0] in head:
-                found.add(texts[0])
-            else:
-                found |= {texts[text] for text in {text for text, _, _ in scan.find_matches_as_indexes(page)}}
-        return found
+        found = {text for text in self._texts if text in head}
+        if self._all is not None and not found:
+            return {self._texts[text] for text in {text for text, _, _ in self._all.find_matches_as_indexes(page)}}
+        # Of a text that stands there often each place would be noted.
+        return found | {
+            text for text, scan in self._each.items() if text not in found and scan.find_matches_as_indexes(page)
+        }
+
+
+def _scan(*texts: bytes) -> BytesAhoCorasick:
+    return BytesAhoCorasick(texts, matchkind=MatchKind.LeftmostFirst)
