@@ -456,6 +456,7 @@ def test_one_report_of_each_epoch_shares_it_where_the_next_would_be_beyond_its_t
     [
         pytest.param((320,), 0.25, id="the last one"),
         pytest.param((319,), 0.25, id="the last one, from 0"),
+        pytest.param((0,), 0.25, id="the first one, before an interval that is longer than an epoch"),
         pytest.param((100,), None, id="one in the middle"),
         pytest.param(range(0, 210, 10), None, id="with more to come"),
     ],

@@ -475,6 +475,11 @@ def test_of_a_line_for_each_part_of_the_loss_the_first_is_the_report() -> None:
     assert found.steps["step_time_s"].dropna().tolist() == pytest.approx([3.0] * 14)
 
 
+def test_two_fractions_with_a_comma_between_them_are_no_thousands() -> None:
+    lines = [f"e: {epoch}/100,{20 * n}/151\t2.14 mb/s\tloss: 3.{n}{epoch}" for epoch in range(1, 4) for n in range(8)]
+    assert parse(lines).steps["step"].tolist() == [20 * n for n in range(8)] * 3
+
+
 def test_trained_images_count_samples() -> None:
     lines = [
         f"trained  {10_000 + 5 * at}  images   Batch training took 5.{at + 100}s   training loss: 3.{110_747 + at}"

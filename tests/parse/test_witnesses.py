@@ -483,3 +483,19 @@ def test_a_rate_of_one_digit_gives_way_to_the_clock_that_bears_it_out(lost: int)
     times = _read(lines)["step_time_s"].dropna()
     assert len(times) >= 58
     assert times.median() == 28.0
+
+
+@pytest.mark.parametrize(
+    ("waits", "each_s"), [(lambda n: n % 2, 1.1), (lambda n: True, 19.6)], ids=["by turns", "always"]
+)
+def test_times_of_steps_that_wait_for_data_by_turns_give_way_to_the_clock(
+    waits: Callable[[int], bool], each_s: float
+) -> None:
+    """Eight workers load for 20 steps between two reports: what one step took says nothing of the others."""
+    gaps_s = [20.0 * each_s * (1 + n % 3 / 9) for n in range(31)]
+    lines = [
+        f"[{_at(sum(gaps_s[:n]))}] iter {20 * n}/900 loss: 3.{n:03d} time: {19.6 + n % 7 / 10 if waits(n) else 0.467}"
+        for n in range(1, 31)
+    ]
+    times = _read(lines)["step_time_s"]
+    assert times.median() == pytest.approx(each_s, rel=0.15)

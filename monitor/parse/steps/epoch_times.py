@@ -51,6 +51,8 @@ def time_by_epochs(reports: Reports, events: Sequence[EventRow]) -> dict[str, fl
         at = np.concatenate(parts)
         at = at[np.argsort(table.line[at], kind="stable")]
         lines, before, spans = table.line[at], (0, 0.0), told.get(stream, [])
+        # "Batch 0/8" of each epoch: the next report would be beyond its end.
+        begins = len(at) > 1 and not table.step[at].any()
         if (
             spans
             and not spans[0].sure
@@ -59,7 +61,7 @@ def time_by_epochs(reports: Reports, events: Sequence[EventRow]) -> dict[str, fl
             continue
         for span in spans:
             own = at[before[0] : int(np.searchsorted(lines, span.line))]
-            steps_of = _steps_of_run if span.of_run else _steps_of_epoch
+            steps_of = _total_of_each if begins else _steps_of_run if span.of_run else _steps_of_epoch
             if span.seconds > 0 and (steps := steps_of(table, own, before[1])) is not None:
                 reports.time_s[own], reports.kind[own] = span.seconds / steps, table.code("running-mean")
                 found.setdefault(name, []).append(span.seconds / steps)
@@ -314,6 +316,12 @@ def _by_stream_and_format(table: Readings, series: Iterable[At]) -> dict[tuple[s
         key = str(table.texts[table.stream[at[0]]]), table.format_of(at)
         found.setdefault(key, []).append(at)
     return found
+
+
+def _total_of_each(table: Readings, at: At, done: float) -> float | None:
+    """How many steps epochs have of which each tells its first, and how many there are."""
+    totals = table.epoch_total[at]
+    return float(totals.sum()) if len(at) and (totals > 0).all() else None
 
 
 def _steps_of_run(table: Readings, at: At, done: float) -> float | None:

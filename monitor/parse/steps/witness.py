@@ -29,6 +29,7 @@ _TICKS = 10
 # Over fewer it may be wrong by half.
 _FEWEST_TICKS = 3
 _FEWEST_WINDOWS = 3
+_FEWEST_BY_TURNS = 8
 # Where more reports than this have the moment of the one before, the clock ticks no faster than they come.
 _SHARED = 0.25
 # Printed and clock agree within this factor: a mean over other steps than those between two lines is off by so much.
@@ -184,9 +185,21 @@ def _of_a_step(series: Sequence[Observed]) -> tuple[Floats, Floats]:
 def _sampled(series: Sequence[Observed]) -> bool:
     """True where one step in many is timed, by times that scatter, while the clock, which saw all of them, goes on steadily."""
     of_clock, of_print = _of_a_step(series)
-    low, high = np.quantile(of_clock, [0.25, 0.75]).tolist()
-    lowest, highest = np.quantile(of_print, [0.25, 0.75]).tolist()
-    return bool(highest > _SCATTERED * lowest and high <= _STEADY * low)
+    return _scatter(of_print) > _SCATTERED and _scatter(of_clock) <= _STEADY
+
+
+def _by_turns(series: Sequence[Observed]) -> bool:
+    """True where what is printed scatters many times as much as the clock: now of a step that waited for data, now of one that
+    did not.
+    """
+    of_clock, of_print = _of_a_step(series)
+    return len(of_clock) >= _FEWEST_BY_TURNS and _scatter(of_print) > _MANY_TIMES * _scatter(of_clock)
+
+
+def _scatter(each_s: Floats) -> float:
+    """How many times as long as one of the short ones one of the long ones is."""
+    low, high = np.quantile(each_s, [0.25, 0.75]).tolist()
+    return float(high / low)
 
 
 def verdict(
@@ -221,6 +234,8 @@ def verdict(
     paused = float(np.concatenate([one.paused for one in series]).mean())
     single = alone and usual_gap > _MANY_TIMES and 1 / _MANY_TIMES < middle < _MANY_TIMES
     if single and (high < 1 - _COARSE or _sampled(series)):
+        return ClockVerdict("clock", 1.0, middle)
+    if usual_gap > _MANY_TIMES and _by_turns(series):
         return ClockVerdict("clock", 1.0, middle)
     least, of_sum, most = np.quantile(sums[known], [0.25, 0.5, 0.75]).tolist()
     # PaddleOCR divides the sum of an interval by the longest one's steps, also where an epoch's end cuts one short.

@@ -50,7 +50,8 @@ _RUN = re.compile(
 )
 # Where in a program a logger was called, with its folders.
 _LOCATION = re.compile(r"(?<![\w/.-])(?:[\w.-]*(?:/[\w.-]+)+\.py:\d+|[\w./-]{1,99}\.py(?:\[line:\d+\]|, line \d+))")
-_NUM = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?"
+# In "1/100,120/151" there are four numbers.
+_NUM = r"(?:(?<!/)\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:,\d{3})+(?![\d/])|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?"
 # "step, loss, lr: 100, 3.26, 9.9e-05".
 _LISTED = re.compile(
     r"(?P<names>[a-z][\w ]{0,40}(?:, [a-z]\w{0,40}){1,7}): "
