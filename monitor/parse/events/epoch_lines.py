@@ -13,6 +13,7 @@ from monitor.parse.fields.ordinals import named_first
 from monitor.parse.fields.records import Entry
 from monitor.parse.fields.vocabulary import SPAN
 from monitor.parse.formats import keyvalue
+from monitor.parse.lines.stamps import without_end
 from monitor.parse.numbers import duration_s, is_spelled, number, spelled_s
 
 #: Literal texts, one of which stands in every line of an epoch.
@@ -91,7 +92,7 @@ class EpochLine(NamedTuple):
 
 def read(text: str) -> EpochLine | None:
     """What the line tells of an epoch; None where it names none, or counts what is within one."""
-    text = text[:_LONGEST] if text.isascii() else named_first(text[:_LONGEST])
+    text = without_end(text[:_LONGEST] if text.isascii() else named_first(text[:_LONGEST]))
     if (found := _EPOCH.search(text[: _LONGEST_HEAD + 40])) is None:
         return None
     ahead, behind = text[: found.start()], text[found.end() :]

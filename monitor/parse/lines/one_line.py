@@ -7,7 +7,7 @@ from typing import NamedTuple
 from monitor.parse.failed import Failures
 from monitor.parse.fields import learning
 from monitor.parse.lines.envelope import Fragment
-from monitor.parse.lines.stamps import Stamp, stamp, written_at_ms
+from monitor.parse.lines.stamps import Stamp, stamp, without_end, written_at_ms
 from monitor.parse.pages.gates import Readers
 from monitor.parse.reports import pieces
 from monitor.parse.rows import Reading
@@ -33,10 +33,11 @@ def read(fragment: Fragment, written_ms: int | None, readers: Readers, failures:
     time_ms = written_ms if time_ms is None else time_ms
     known = Known([], [], [])
     srun = NOBODY if task is None else task
+    spoken = without_end(text) if readers.families else text
     for family in readers.families:
         # The first that knows the text is the one: the user's, then exact ones, then generic ones. What one fails on
         # is left: nobody knows whether it was its own.
-        found = failures.read(family, text)
+        found = failures.read(family, spoken)
         if found is None:
             break
         if found:

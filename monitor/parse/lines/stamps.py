@@ -53,12 +53,21 @@ _FORMS = tuple(
         r"^\[(?P<h>\d):(?P<mi>[0-5]\d):(?P<s>[0-5]\d)(?:\.(?P<f>\d{1,9}))?\]",  # since the start
     )
 )
+# Those of them that have a day, wherever they stand.
+_OF_A_DAY = tuple(form for form in _FORMS if form.pattern[0] != "^")
 _FIELD = re.compile(
     r"(?i)[\"'](?:@?timestamp|time(?:_?ms)?|ts|asctime|datetime|date|created|logged_at|_timestamp)[\"']\s?:\s?[\"']?"
     r"(?P<value>[-\d][\dT:., /+Z-]{8,38})"
 )
 # At a line's end it is the line's where it is called so: "Loss=0.009 Time=07:29:40".
 _AT_END = re.compile(rf"\b[Tt]ime(?:stamp)?[=:]\s?{_CLOCK}\s*$")
+# "Epoch 3 finished at 07:29:40": what only brackets and full stops stand behind.
+_SAID_AT = re.compile(rf"(?:@|\b[Aa]t) {_CLOCK}\W{{0,3}}$")
+_NOTHING_BEHIND = re.compile(r"(?:[.,]\d{1,9})?Z?\W{0,3}$")
+_BEFORE_END = re.compile(
+    r"(?i)(?:\b(?:(?:mon|tue|wed|thu|fri|sat|sun)\w{0,6}|date|time(?:stamp)?|finished|done|completed|on|at)\b|[@\s|,;:=(\[-])*$"
+)
+_WITHIN_END = 48
 # In a table it may have the last column.
 _LAST_FIELD = re.compile(rf"(?:[,;|\t]\s?|(?<=\d) ){_USUAL.pattern}Z?\s*\|?\s*$")
 # In the form that folders of runs are named in.
@@ -110,7 +119,27 @@ def stamp(text: str) -> Stamp | None:
             return _read(found)
         if (found := _LAST_FIELD.search(text, end)) is not None:
             return _read_usual(found)
+        if (found := _behind(text)) is not None:
+            return _read_usual(found) if found.re is _USUAL else _read(found)
     return _at_head(text)
+
+
+def without_end(text: str) -> str:
+    """The line without the time that it ends with, and what is said of that: "at", "time:"."""
+    if text.count(":", max(0, len(text) - _LONGEST)) < 2 or (found := _behind(text)) is None:
+        return text
+    before = text[: found.start()]
+    label = _BEFORE_END.search(before)
+    return before[: label.start()] if label is not None and label.start() else text
+
+
+def _behind(text: str) -> re.Match[str] | None:
+    """The time that a line ends with: one with its day, or one that is said to be a time of day."""
+    begin = max(0, len(text) - _WITHIN_END)
+    for form in (_USUAL, *_OF_A_DAY):
+        if (found := form.search(text, begin)) is not None and _NOTHING_BEHIND.match(text, found.end()):
+            return found
+    return _SAID_AT.search(text, begin)
 
 
 def unnamed_ms(text: str) -> int | None:

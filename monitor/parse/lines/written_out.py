@@ -39,8 +39,18 @@ _PICTURES = (
     (b"\xf0\x9f\x95", re.compile(rb"\xf0\x9f\x95[\x90-\xa7](?:\xef\xb8\x8f)?:? {0,3}(?=\d)"), b"time "),
     (b"\xf0\x9f\x93\x89", re.compile(rb"\xf0\x9f\x93\x89(?:\xef\xb8\x8f)?:? {0,3}(?=\d)"), b"loss "),
 )
+# "01:37:05 PM" is 13:37:05; behind words it is said to be no duration: "at 13:37:05".
+_HALF_DAY = re.compile(
+    rb"(?P<name>(?:\b[Tt]ime(?:stamp)?|\b[Aa]t|@)\s?[:=]?\s{0,3})?"
+    rb"(?<![\d:.])(?P<h>0?\d|1[0-2])(?P<m>:[0-5]\d)(?P<s>:[0-5]\d(?:[.,]\d{1,9})?)? ?(?P<half>[AaPp])\.?[Mm]\b\.?"
+)
+_DAY_BEFORE = re.compile(
+    rb"(?:^|\n)[^\w\n]{0,3}\Z|(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|[A-Z][a-z]{2,8} \d{1,2}(?:,? \d{4})?),?[ T|]{1,3}\Z"
+)
+_HALVES = {f"{digit}{half}".encode() for digit in range(10) for half in (" AM", " PM", " am", " pm", "AM", "PM")}
 _NUMPY, _IN_GROUPS = b", numpy=", {b"_%d" % digit for digit in range(10)}
 _GATES = Texts(*(gate for gate, _, _ in (*_BOXES, *_PICTURES)), _NUMPY, *_IN_GROUPS)
+_GATES_OF_HALVES = Texts(*_HALVES)
 
 
 def written_out(page: LogPage) -> LogPage:
@@ -66,7 +76,14 @@ def _plain(data: bytes) -> bytes:
     for gate, picture, word in _PICTURES:
         if gate in held:
             data = picture.sub(word, data)
-    return data
+    return _HALF_DAY.sub(_of_whole_day, data) if _GATES_OF_HALVES.on(data) else data
+
+
+def _of_whole_day(clock: re.Match[bytes]) -> bytes:
+    hours, begin = int(clock["h"]) % 12 + 12 * (clock["half"] in b"Pp"), clock.start()
+    of_line = _DAY_BEFORE.search(clock.string, max(0, begin - _FURTHEST), begin)
+    before = (clock["name"] or b"") if of_line else b"at "
+    return b"%s%02d%s%s" % (before, hours, clock["m"], clock["s"] or b":00")
 
 
 def _unboxed(before: re.Match[bytes], box: re.Match[bytes]) -> bytes:

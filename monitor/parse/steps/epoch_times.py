@@ -26,6 +26,7 @@ from monitor.parse.events.epochs import (
 from monitor.parse.lines.stamps import FIRST_INSTANT_MS, unwrapped
 from monitor.parse.rows import EventRow
 from monitor.parse.steps.timing import Reports
+from monitor.parse.steps.witness import tick_s
 from monitor.parse.table import At, Readings
 
 # So many reports of an epoch tell its steps within a tenth.
@@ -34,6 +35,7 @@ _FEWEST_OF_EPOCH = 5
 _TICKS = 20
 # A clock that begins again shows so many laps each time, the first of them at most so many times as long as the others.
 _FEWEST_LAPS, _LONG_LAP = 3, 3.0
+_FEWEST_OF_DAY, _AN_HOUR_S = 4, 3600.0
 # So many epochs have a time of their own where what stands below their heads tells it.
 _NEARLY_ALL = 0.8
 # A line that names an epoch and has a time of its own.
@@ -139,7 +141,13 @@ def _passed_between(of_one: Sequence[EventRow], number: Floats, events: Sequence
     grown, passed_s = np.diff(number), np.diff(unwrapped(time_ms)) / 1e3
     on = (grown > 0) & (passed_s > 0)
     if on.any():
-        return EPOCH_PACE, float(np.median(passed_s[on] / grown[on]))
+        each_s = passed_s[on] / grown[on]
+        usual_s = float(np.median(each_s))
+        if tick_s(time_ms) * _TICKS > usual_s:
+            # What a clock of minutes shows is some of them more or less.
+            near = (grown > 0) & (passed_s >= 0) & (passed_s <= _LONG_LAP * usual_s * grown)
+            usual_s = float(passed_s[near].sum() / grown[near].sum())
+        return EPOCH_PACE, usual_s
     shares_s = _shares(of_one, events)
     return (EPOCH_SHARE, float(np.median(shares_s))) if len(shares_s) else None
 
@@ -282,6 +290,9 @@ def laps(seconds: Floats, tick_s: float) -> Floats:
 
     A clock that is coarse beside what passes is looked at over several laps.
     """
+    shown = unwrapped(1000 * seconds) / 1000
+    if tick_s >= 1 and _is_of_day(shown):
+        return _passed(shown, tick_s)
     starts = np.flatnonzero(np.diff(seconds) < 0) + 1
     runs = np.split(seconds, starts)
     longest = max(runs, key=len)
@@ -293,6 +304,17 @@ def laps(seconds: Floats, tick_s: float) -> Floats:
     ):
         return seconds
     return np.concatenate([_passed(run, tick_s) for run in runs])
+
+
+def _is_of_day(seconds: Floats) -> bool:
+    """Whether these are times of day: no epochs take hours, and each as much longer than the one before."""
+    each = np.diff(seconds)
+    return (
+        len(each) >= _FEWEST_OF_DAY
+        and bool(seconds[0] >= _AN_HOUR_S)
+        and bool((each > 0).all())
+        and bool(each.max() <= _LONG_LAP * np.median(each))
+    )
 
 
 def _rises(seconds: Floats) -> bool:
