@@ -61,8 +61,9 @@ _FIELD = re.compile(
 )
 # At a line's end it is the line's where it is called so: "Loss=0.009 Time=07:29:40".
 _AT_END = re.compile(rf"\b[Tt]ime(?:stamp)?[=:]\s?{_CLOCK}\s*$")
-# "Epoch 3 finished at 07:29:40": what only brackets and full stops stand behind.
-_SAID_AT = re.compile(rf"(?:@|\b[Aa]t) {_CLOCK}\W{{0,3}}$")
+# "Epoch 3 finished at 07:29:40", "step 3 at 07:29:40 | loss 2.3"
+_SAID_AT = re.compile(rf"(?:@ ?|\b[Aa]t |\b[Tt]imestamp ?[=:] ?){_CLOCK}(?!\d|:\d)")
+# Nothing more than brackets and full stops.
 _NOTHING_BEHIND = re.compile(r"(?:[.,]\d{1,9})?Z?\W{0,3}$")
 _BEFORE_END = re.compile(
     r"(?i)(?:\b(?:(?:mon|tue|wed|thu|fri|sat|sun)\w{0,6}|date|time(?:stamp)?|finished|done|completed|on|at)\b|[@\s|,;:=(\[-])*$"
@@ -111,6 +112,8 @@ def stamp(text: str) -> Stamp | None:
             found = form.search(head)
             if found is not None and found.start() <= _WITHIN and (read := _read(found)) is not None:
                 return read
+        if (found := _SAID_AT.search(text)) is not None:
+            return _read(found)
     if text[:1] in "{[:" and "{" in text:
         return _of_field(text)
     end = max(0, len(text) - _LONGEST)
@@ -139,7 +142,8 @@ def _behind(text: str) -> re.Match[str] | None:
     for form in (_USUAL, *_OF_A_DAY):
         if (found := form.search(text, begin)) is not None and _NOTHING_BEHIND.match(text, found.end()):
             return found
-    return _SAID_AT.search(text, begin)
+    found = _SAID_AT.search(text, begin)
+    return found if found is not None and _NOTHING_BEHIND.match(text, found.end()) else None
 
 
 def unnamed_ms(text: str) -> int | None:

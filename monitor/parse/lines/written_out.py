@@ -45,11 +45,15 @@ _HALF_DAY = re.compile(
     rb"(?<![\d:.])(?P<h>0?\d|1[0-2])(?P<m>:[0-5]\d)(?P<s>:[0-5]\d(?:[.,]\d{1,9})?)? ?(?P<half>[AaPp])\.?[Mm]\b\.?"
 )
 _DAY_BEFORE = re.compile(
-    rb"(?:^|\n)[^\w\n]{0,3}\Z|(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|[A-Z][a-z]{2,8} \d{1,2}(?:,? \d{4})?),?[ T|]{1,3}\Z"
+    rb"(?:^|\n)[^\w\n]{0,3}\Z|(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
+    rb"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6} \d{1,2}(?:,? \d{4})?),?[ T|]{1,3}\Z"
 )
 _HALVES = {f"{digit}{half}".encode() for digit in range(10) for half in (" AM", " PM", " am", " pm", "AM", "PM")}
+# "time: 05/17/2024": no five seconds.
+_CALLED_TIME = re.compile(rb"\b(?:[Tt]ime(?:stamp)?|[Dd]ate)\s?[:=]?\s?(?=\d\d?/\d\d?/20\d\d\D)")
+_YEARS = {b"/201", b"/202", b"/203"}
 _NUMPY, _IN_GROUPS = b", numpy=", {b"_%d" % digit for digit in range(10)}
-_GATES = Texts(*(gate for gate, _, _ in (*_BOXES, *_PICTURES)), _NUMPY, *_IN_GROUPS)
+_GATES = Texts(*(gate for gate, _, _ in (*_BOXES, *_PICTURES)), _NUMPY, *_IN_GROUPS, *_YEARS)
 _GATES_OF_HALVES = Texts(*_HALVES)
 
 
@@ -73,6 +77,8 @@ def _plain(data: bytes) -> bytes:
         data = _OF_TENSORFLOW.sub(rb"\1", data)
     if not held.isdisjoint(_IN_GROUPS):
         data = _replaced(data, _GROUPS, _BEFORE_GROUPS, lambda begin, rest: begin[0] + rest[0].replace(b"_", b""))
+    if not held.isdisjoint(_YEARS):
+        data = _CALLED_TIME.sub(b"on ", data)
     for gate, picture, word in _PICTURES:
         if gate in held:
             data = picture.sub(word, data)
