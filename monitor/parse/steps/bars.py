@@ -32,6 +32,7 @@ _NEARLY = 0.01
 # What is over sooner trained nothing that is worth a look: lists are read, files are found.
 _IN_AN_INSTANT_S = 2.0
 _FASTEST_S = 1e-3
+_OUTWEIGHED = 10
 # What is rounded by more tells less than a clock.
 _ROUNDED = 0.05
 # A resumed training's first count is so many times as far as one redraw goes, and its steps are so much slower than its rates;
@@ -261,6 +262,15 @@ def _chosen(
     inside = _largest_around([(-first, -last, len(bar.first)) for (first, last), bar in zip(spans, bars, strict=True)])
     kept = [n for n in left if around[n] <= 2 * len(bars[n].first) and distinct[n] > 2 * inside[n]]
     best = max(kept or left, key=lambda place: (sure[place], _lasts_s(bars[place]), distinct[place], -place))
+    # What was given up is outweighed by a start behind it that ran so many times as long.
+    for place in kept or left:
+        if (
+            keys[place][0] == keys[best][0]
+            and sure[place] == sure[best]
+            and spans[best][1] < spans[place][0]
+            and _all_last_s(bars[place]) > _OUTWEIGHED * _all_last_s(bars[best])
+        ):
+            best = place
     # Of starts with batches of other sizes, one after the other, that which trained longest.
     starts = [
         place
