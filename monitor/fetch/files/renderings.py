@@ -33,7 +33,7 @@ from monitor.parse.lines.envelope import without_escapes
 
 _PIECE_BYTES = 1 << 20
 _SAMPLE_BYTES = 8192
-# A line is read so far: no event is as long, and a file may lack line feeds altogether.
+# A line is read so far, or cut where a bar was drawn again: no event is as long, and a file may lack line feeds altogether.
 _LONGEST_LINE = 4 << 20
 # So many NULs before text are looked behind; elsewhere in a file short runs of them say that it is none.
 _MOST_NULS = 256 << 20
@@ -128,11 +128,17 @@ def chunks(file: io.BufferedReader, seen: TextKind) -> Iterator[Chunk]:
 
 def _plain_lines(file: io.BufferedReader) -> Iterator[tuple[bytes, int]]:
     """(whole lines, bytes that they took up before a line too long was cut) of a file that cannot break off."""
-    while block := file.read(_PIECE_BYTES):
-        end, size = b"", len(block)
+    rest = b""
+    while block := rest + file.read(_PIECE_BYTES):
+        end, size, rest = b"", len(block), b""
         # The rest of a line that is too long is read past; NULs make none long.
         while more := file.readline(_LONGEST_LINE):
             size += len(more)
+            if len(more) == _LONGEST_LINE and (cut := more.rfind(b"\r") + 1):
+                more, rest = more[: cut - 1], more[cut:]
+                size -= len(rest)
+                end += more
+                break
             if len(end) < _LONGEST_LINE:
                 end = (end + more.replace(b"\0", b""))[:_LONGEST_LINE]
             if more.endswith(b"\n"):
@@ -161,8 +167,13 @@ def _whole_lines(read: Callable[[int], bytes]) -> Iterator[tuple[bytes, int]]:
         size += len(block)
         if block and (size < _PIECE_BYTES or b"\n" not in block):
             if size > _LONGEST_LINE:
-                passed += size - _LONGEST_LINE
-                held, size = [b"".join(held)[:_LONGEST_LINE]], _LONGEST_LINE
+                data = b"".join(held)
+                if cut := data.rfind(b"\r") + 1:
+                    yield data[: cut - 1], cut + passed
+                    passed, held, size = 0, [data[cut:]], len(data) - cut
+                else:
+                    passed += size - _LONGEST_LINE
+                    held, size = [data[:_LONGEST_LINE]], _LONGEST_LINE
             continue
         data = b"".join(held)
         cut = data.rfind(b"\n") + 1 if block or broken else len(data)

@@ -23,7 +23,7 @@ from monitor.parse.lines.envelope import (
 from monitor.parse.lines.held import Texts
 from monitor.parse.pages.keyed import Bytes, Ints
 
-# A line that is longer holds hundreds of redraws at best; what lies beyond is not read.
+# What lies beyond in a line, or in a redraw of a bar, is not read.
 LONGEST_LINE = 1 << 20
 # A tag that ends further in, behind a color, stands behind other words.
 _FURTHEST_TAG = 34
@@ -91,7 +91,8 @@ def pieces_of(page: LogPage) -> Pieces:
     if len(others):
         lines, whole = data.split(b"\n"), []
         for at in others.tolist():
-            cut = _cut(lines[at][:LONGEST_LINE])
+            line = lines[at]
+            cut = _cut(line if b"\r" in line else line[:LONGEST_LINE])
             lines[at] = b"\r".join(cut)
             if len(cut) == 1:
                 whole.append(at)
@@ -154,7 +155,7 @@ def _wrapped(data: bytes, ends: Ints) -> tuple[Ints, Ints]:
     if not len(wrapped):
         return wrapped, wrapped
     starts = _begins(ends, wrapped)
-    others = np.isin(wrapped, tagged) | (ends[wrapped] - starts > LONGEST_LINE)
+    others = np.isin(wrapped, tagged)
     first = page.take(starts, mode="clip")
     hosts = _HOSTS.on(data)
     may = _MAY_LABEL if hosts or _LABELS.on(data) else _MAY_DATE
