@@ -27,6 +27,11 @@ from tests.parse.read import parse
         ("Train accuracy for epoch 6: 0.883", "6", None),
         ("Average loss at epoch 6: 0.12 (3.5s)", "6", 3.5),
         ("Validation accuracy for epoch 6: 0.883", None, None),
+        # What is told need be no loss where it is said of how many epochs.
+        ("Epoch 11/100 | depth: 2 | buffer: 204", "11", None),
+        ("Epoch 11/100: saving to out/", None, None),
+        ("Epoch 11/100 valid: 3", None, None),
+        ("Epoch 11 | depth: 2 | buffer: 204", None, None),
         # The time is the validation's, or whose it is is not known; whole numbers may be minutes.
         ("Epoch 3 validation loss 0.52 (3.2s)", "3", None),
         ("Epoch 3, loss 0.52, time: 33", "3", None),

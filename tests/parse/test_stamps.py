@@ -139,3 +139,40 @@ def test_no_part_of_a_stamp_is_learned_as_a_step(form: str, head: str) -> None:
     ]
     steps = parse(lines).steps
     assert steps["step"].isna().all() or list(steps["step"]) == list(range(1, 41))
+
+
+_FORMS = (
+    *("%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S.%f", "%m/%d/%Y, %H:%M:%S", "%d/%m/%Y %H:%M:%S", "%a %b %d %H:%M:%S %Y"),
+    *("%b %d %H:%M:%S", "%I:%M:%S %p", "%I:%M:%S%p"),
+)
+
+
+@pytest.mark.parametrize("form", _FORMS)
+@pytest.mark.parametrize(
+    "said", [" at {}", " @ {}", " ({})", " [{}]", " | {}", ", time: {}", " (time: {})", " Time = {}", " finished at {}"]
+)
+@pytest.mark.parametrize(
+    ("line", "each"),
+    [
+        ("Step {n}0/5000 | loss=2.{n}1{said}", 3.0),
+        ("step {n}0{said}, loss 2.{n}1", 3.0),
+        ("Finished epoch {n}{said}", 30.0),
+    ],
+)
+def test_the_time_of_a_line_may_stand_behind_its_words(line: str, each: float, said: str, form: str) -> None:
+    """It tells how long steps and epochs take, and none is taken for a number of hours, minutes or seconds."""
+    times = [_AT + timedelta(seconds=30 * n + n % 3) for n in range(1, 40)]
+    lines = [line.format(n=n, said=said.format(f"{at:{form}}")) for n, at in enumerate(times, start=1)]
+    found = parse(["training started", *lines])
+    if "epoch" in line:
+        told = found.events.loc[found.events["kind"].isin(["epoch-pace", "epoch-took"]), "text"]
+        assert [float(text) for text in told] == pytest.approx([each], rel=0.1)
+    else:
+        assert found.steps["step_time_s"].median() == pytest.approx(each, rel=0.1)
+
+
+def test_minutes_of_the_day_tell_the_mean_of_epochs() -> None:
+    lines = [f"EPOCH {n} done @ {_AT + timedelta(seconds=n * 100):%I:%M %p}" for n in range(40)]
+    events = parse(lines).events
+    (pace,) = events.loc[events["kind"] == "epoch-pace", "text"]
+    assert float(pace) == pytest.approx(100, rel=0.03)

@@ -69,3 +69,16 @@ def test_each_line_keeps_its_number() -> None:
 def test_lines_of_one_length_are_not_joined(lines: list[str]) -> None:
     (page,) = pages(lines)
     assert unwrapped(page) is page
+
+
+def test_what_a_logger_writes_on_a_line_of_its_own_has_the_time_before_it() -> None:
+    head = "2026-01-28 18:{:02}:12,624 - train_face - INFO - "
+    lines = [
+        line
+        for epoch in range(1, 9)
+        for line in (head.format(20 + epoch), f"Epoch {epoch}/100", head.format(20 + epoch) + "-" * 50)
+    ]
+    found = parse(lines).events
+    assert found.loc[found["kind"] == "epoch-pace", "text"].tolist() == ["60"]
+    (page,) = pages(lines)
+    assert unwrapped(page).count == page.count

@@ -106,7 +106,7 @@ def read(text: str) -> EpochLine | None:
     if _is_of_a_part(behind.lower()) or _counts(behind):
         return None
     took_s = _took_s(behind)
-    if took_s is None and not _tells_a_figure((lead[0] + behind).lower()):
+    if took_s is None and not _tells_a_figure((lead[0] + behind).lower()) and not _is_of_all(found[0], behind):
         return None
     return EpochLine(found["epoch"], took_s)
 
@@ -137,6 +137,14 @@ def _is_of_a_part(lower: str) -> bool:
 
 def _tells_a_figure(lower: str) -> bool:
     return any(word in lower for word in FIGURES)
+
+
+def _is_of_all(epoch: str, behind: str) -> bool:
+    """Whether a line that says of how many epochs it tells one, "Epoch 11/100 | buffer: 204", tells of its training."""
+    lower = behind.lower()
+    return ("/" in epoch or " of " in epoch) and not (
+        any(word in lower for word in _OTHER_WORK) or _EVALUATION_FIRST.match(behind)
+    )
 
 
 def _took_s(text: str) -> str | None:

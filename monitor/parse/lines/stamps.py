@@ -65,9 +65,10 @@ _AT_END = re.compile(rf"\b[Tt]ime(?:stamp)?[=:]\s?{_CLOCK}\s*$")
 _SAID_AT = re.compile(rf"(?:@ ?|\b[Aa]t |\b[Tt]imestamp ?[=:] ?){_CLOCK}(?!\d|:\d)")
 # Nothing more than brackets and full stops.
 _NOTHING_BEHIND = re.compile(r"(?:[.,]\d{1,9})?Z?\W{0,3}$")
-_BEFORE_END = re.compile(
-    r"(?i)(?:\b(?:(?:mon|tue|wed|thu|fri|sat|sun)\w{0,6}|date|time(?:stamp)?|finished|done|completed|on|at)\b|[@\s|,;:=(\[-])*$"
-)
+_LABEL = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)\w{0,6}|date|time(?:stamp)?|finished|done|completed|ended|at)"
+_BEFORE_END = re.compile(rf"(?i)(?:\b{_LABEL}\b|[@\s|,;:=(\[-])*$")
+# "written on" a day was something else.
+_MAY_END = re.compile(rf"(?i)(?:[^\w\s]|\s\s|\d\s|\b{_LABEL})\s?$")
 _WITHIN_END = 48
 # In a table it may have the last column.
 _LAST_FIELD = re.compile(rf"(?:[,;|\t]\s?|(?<=\d) ){_USUAL.pattern}Z?\s*\|?\s*$")
@@ -139,11 +140,11 @@ def without_end(text: str) -> str:
 def _behind(text: str) -> re.Match[str] | None:
     """The time that a line ends with: one with its day, or one that is said to be a time of day."""
     begin = max(0, len(text) - _WITHIN_END)
-    for form in (_USUAL, *_OF_A_DAY):
+    for form in (_USUAL, *_OF_A_DAY, _SAID_AT):
         if (found := form.search(text, begin)) is not None and _NOTHING_BEHIND.match(text, found.end()):
-            return found
-    found = _SAID_AT.search(text, begin)
-    return found if found is not None and _NOTHING_BEHIND.match(text, found.end()) else None
+            may = form is _SAID_AT or _MAY_END.search(text, max(0, found.start() - _WITHIN_END), found.start())
+            return found if may else None
+    return None
 
 
 def unnamed_ms(text: str) -> int | None:

@@ -1,4 +1,5 @@
-"""Lines that a terminal or a copy cut at a fixed column, put together again.
+"""Lines that a terminal or a copy cut at a fixed column, put together again; and what a logger was told to write on a line of
+its own, behind the time that it wrote before it.
 
 Such a log has no line beyond that column, and many that end in it, most of them in the middle of a word or a number. A
 report of constant length ends so, too; but behind it comes another that begins as it does, and not its rest.
@@ -16,7 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.model import LogPage
+from monitor.parse.lines.held import Texts
 
+# ``logger.info("\nEpoch 4/100")``
+_HEADS = Texts(*(b"INFO" + sign + b"\n" for sign in (b" - ", b": ", b"] ", b" ", b" | ", b" -", b":", b"]", b"")))
+_HEAD_BEFORE = re.compile(
+    rb"(?m)^(?P<head>[\[(]?20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^\n]{0,100}?\bINFO\b[^\w\n]{0,6})\n(?P<text>[^\W\d][^\n]*)"
+)
 # Narrower is no terminal, wider no line that anybody would cut.
 _NARROWEST, _WIDEST = 39, 300
 _FEWEST = 4
@@ -32,6 +39,8 @@ _CUT = re.compile(r"\d\n[\d.]|[a-z_]\n[a-z_]|[,:(\[/<' ]\n|\n[,:;)\]/%<']")
 
 def unwrapped(page: LogPage) -> LogPage:
     """The page with each line that was cut in one piece, and empty lines where its rest was; else the page itself."""
+    if page.times_ms is None and _HEADS.on(page.data):
+        page = replace(page, data=_HEAD_BEFORE.sub(rb"\g<head>\g<text>\n", page.data))
     bytes_, ends = np.frombuffer(page.data + b"\n", np.uint8), page.ends
     lengths = _lengths(bytes_, ends, page.data.isascii())
     width = _width(lengths)

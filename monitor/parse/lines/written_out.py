@@ -78,7 +78,7 @@ def _plain(data: bytes) -> bytes:
     if not held.isdisjoint(_IN_GROUPS):
         data = _replaced(data, _GROUPS, _BEFORE_GROUPS, lambda begin, rest: begin[0] + rest[0].replace(b"_", b""))
     if not held.isdisjoint(_YEARS):
-        data = _CALLED_TIME.sub(b"on ", data)
+        data = _CALLED_TIME.sub(b"at ", data)
     for gate, picture, word in _PICTURES:
         if gate in held:
             data = picture.sub(word, data)

@@ -21,7 +21,7 @@ from monitor.model import LogPage
 from monitor.parse.columns import Floats
 from monitor.parse.examples import LONGEST_LINE, keep_first
 from monitor.parse.lines.envelope import fragments
-from monitor.parse.lines.stamps import stamp, unnamed_ms, without_end
+from monitor.parse.lines.stamps import stamp, unnamed_ms
 from monitor.parse.rows import BARS, UNCOUNTED
 from monitor.parse.strangers.lines import Shape, candidates, is_bar, split
 from monitor.parse.strangers.roles import plan_of
@@ -172,7 +172,7 @@ class Strangers:
         """Takes the pieces of a line; False where the words of all of them say other work."""
         good = False
         for part, piece in enumerate(fragments(text)):
-            if (one := split(without_end(piece.text))) is None or one[0] in self._refused:
+            if (one := split(piece.text)) is None or one[0] in self._refused:
                 continue
             shape, numbers = one
             lines = self._shapes.get(shape)
