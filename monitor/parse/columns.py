@@ -14,7 +14,7 @@ _MOST_DECIMALS = 10
 
 Floats = NDArray[np.float64]
 Columns = Mapping[str, Sequence[Any] | NDArray[Any] | str | float]
-"""Readings as columns by the fields' names; a text that is the same for all of them stands alone."""
+"""Readings as columns by the fields' names; a text or a number that is the same for all of them stands alone."""
 
 
 def durations(values_s: Floats) -> Floats:

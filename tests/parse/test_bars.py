@@ -468,6 +468,14 @@ def test_a_bar_that_is_called_training_trains_whatever_was_evaluated_before_it()
     assert len(parse(lines).steps) == 120
 
 
+@pytest.mark.parametrize(("until", "steps"), [(20, 300), (300, 2000)], ids=["given up", "evaluated"])
+def test_a_bar_that_was_given_up_is_outweighed_by_one_behind_it(until: int, steps: int) -> None:
+    first, then = _run(2000, 0.25, True, until), _run(300, 0.5, True)
+    lines = ["training", *(redraw for _, redraw in first), "stopped", *(redraw for _, redraw in then)]
+    found = parse(lines).steps
+    assert set(found["total"].dropna()) == {steps}
+
+
 def test_a_bar_that_is_called_training_is_none_inside_of_those_that_say_nothing() -> None:
     """Calibration and caching count as many batches before and behind it."""
     before = [redraw for _, redraw in _run(32, 2.0, False)]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from monitor.model import LEFT_OUT, LogPage
 from monitor.parse.events import epochs, facts, marks
-from monitor.parse.lines.held import Texts
+from monitor.parse.lines.page_texts import Texts
 from monitor.parse.reports import delimited
 from monitor.parse.rows import EventRow
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.parse.lines.held import Texts
+from monitor.parse.lines.page_texts import Texts
 from monitor.parse.lines.stamps import written_at_ms
 from monitor.parse.numbers import process_number
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.model import LogPage
-from monitor.parse.lines.held import Texts
+from monitor.parse.lines.page_texts import Texts
 
 # ``logger.info("\nEpoch 4/100")``
 _HEADS = Texts(*(b"INFO" + sign + b"\n" for sign in (b" - ", b": ", b"] ", b" ", b" | ", b" -", b":", b"]", b"")))

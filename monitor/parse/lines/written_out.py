@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from monitor.model import LogPage
-from monitor.parse.lines.held import Texts
+from monitor.parse.lines.page_texts import Texts
 
 _NUMBER = rb"[-+]?(?:\d{1,12}\.?\d{0,20}(?:[eE][-+]?\d{1,3})?|nan|inf)"
 _IN_BOX = rb"\(\[{0,2}(?P<number>" + _NUMBER + rb")\]{0,2}(?P<told>(?:, ?(?:device='[\w:]{1,16}'"
@@ -39,13 +39,13 @@ _PICTURES = (
     (b"\xf0\x9f\x95", re.compile(rb"\xf0\x9f\x95[\x90-\xa7](?:\xef\xb8\x8f)?:? {0,3}(?=\d)"), b"time "),
     (b"\xf0\x9f\x93\x89", re.compile(rb"\xf0\x9f\x93\x89(?:\xef\xb8\x8f)?:? {0,3}(?=\d)"), b"loss "),
 )
-# "01:37:05 PM" is 13:37:05; behind words it is said to be no duration: "at 13:37:05".
+# "01:37:05 PM" is "at 13:37:05", and no duration. Behind a day, and at a line's begin, it is a stamp as it is.
 _HALF_DAY = re.compile(
     rb"(?P<name>(?:\b[Tt]ime(?:stamp)?|\b[Aa]t|@)\s?[:=]?\s{0,3})?"
     rb"(?<![\d:.])(?P<h>0?\d|1[0-2])(?P<m>:[0-5]\d)(?P<s>:[0-5]\d(?:[.,]\d{1,9})?)? ?(?P<half>[AaPp])\.?[Mm]\b\.?"
 )
 _DAY_BEFORE = re.compile(
-    rb"(?:^|\n)[^\w\n]{0,3}\Z|(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
+    rb"(?:^|\n)[^\w\n]{0,3}\Z|(?:\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?"
     rb"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6} \d{1,2}(?:,? \d{4})?),?[ T|]{1,3}\Z"
 )
 _HALVES = {f"{digit}{half}".encode() for digit in range(10) for half in (" AM", " PM", " am", " pm", "AM", "PM")}
@@ -86,10 +86,11 @@ def _plain(data: bytes) -> bytes:
 
 
 def _of_whole_day(clock: re.Match[bytes]) -> bytes:
-    hours, begin = int(clock["h"]) % 12 + 12 * (clock["half"] in b"Pp"), clock.start()
-    of_line = _DAY_BEFORE.search(clock.string, max(0, begin - _FURTHEST), begin)
-    before = (clock["name"] or b"") if of_line else b"at "
-    return b"%s%02d%s%s" % (before, hours, clock["m"], clock["s"] or b":00")
+    begin = clock.start()
+    if clock["name"] is None and _DAY_BEFORE.search(clock.string, max(0, begin - _FURTHEST), begin):
+        return clock[0]
+    hours = int(clock["h"]) % 12 + 12 * (clock["half"] in b"Pp")
+    return b"at %02d%s%s" % (hours, clock["m"], clock["s"] or b":00")
 
 
 def _unboxed(before: re.Match[bytes], box: re.Match[bytes]) -> bytes:

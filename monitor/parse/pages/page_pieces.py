@@ -20,7 +20,7 @@ from monitor.parse.lines.envelope import (
     without_escapes,
     without_octal_bytes,
 )
-from monitor.parse.lines.held import Texts
+from monitor.parse.lines.page_texts import Texts
 from monitor.parse.pages.keyed import Bytes, Ints
 
 # What lies beyond in a line, or in a redraw of a bar, is not read.

@@ -262,22 +262,16 @@ def _chosen(
     inside = _largest_around([(-first, -last, len(bar.first)) for (first, last), bar in zip(spans, bars, strict=True)])
     kept = [n for n in left if around[n] <= 2 * len(bars[n].first) and distinct[n] > 2 * inside[n]]
     best = max(kept or left, key=lambda place: (sure[place], _lasts_s(bars[place]), distinct[place], -place))
+    alike = [place for place in kept or left if keys[place][0] == keys[best][0] and sure[place] == sure[best]]
     # What was given up is outweighed by a start behind it that ran so many times as long.
-    for place in kept or left:
-        if (
-            keys[place][0] == keys[best][0]
-            and sure[place] == sure[best]
-            and spans[best][1] < spans[place][0]
-            and _all_last_s(bars[place]) > _OUTWEIGHED * _all_last_s(bars[best])
-        ):
+    for place in alike:
+        if spans[best][1] < spans[place][0] and _all_last_s(bars[place]) > _OUTWEIGHED * _all_last_s(bars[best]):
             best = place
     # Of starts with batches of other sizes, one after the other, that which trained longest.
     starts = [
         place
-        for place in kept or left
-        if keys[place][0] == keys[best][0]
-        and sure[place] == sure[best]
-        and min(len(bars[place].first), len(bars[best].first)) > 1
+        for place in alike
+        if min(len(bars[place].first), len(bars[best].first)) > 1
         and (place == best or spans[place][1] < spans[best][0] or spans[best][1] < spans[place][0])
     ]
     return max(starts, default=best, key=lambda place: (_all_last_s(bars[place]), place == best))
