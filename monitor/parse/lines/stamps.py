@@ -113,10 +113,10 @@ def stamp(text: str) -> Stamp | None:
             found = form.search(head)
             if found is not None and found.start() <= _WITHIN and (read := _read(found)) is not None:
                 return read
-        if (found := _SAID_AT.search(text)) is not None:
-            return _read(found)
     if text[:1] in "{[:" and "{" in text:
         return _of_field(text)
+    if text.count(":") > 1 and (found := _SAID_AT.search(text)) is not None:
+        return _read(found)
     end = max(0, len(text) - _LONGEST)
     if text.count(":", end) > 1:
         if (found := _AT_END.search(text, end)) is not None:
