@@ -30,7 +30,9 @@ _MONTHS = {name: month for month, name in enumerate(_NAMES, 1)}
 _CLOCK = r"(?P<h>[0-2]\d):(?P<mi>[0-5]\d):(?P<s>[0-5]\d)(?:[.,](?P<f>\d{1,9}))?"
 _LEVEL = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR)"
 _RANK = r"(?i:\[?rank[ :=]?\d{1,5}\]?:?)"
-_MONTH = r"(?P<name>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
+#: The months as a pattern.
+MONTHS = "|".join(name.capitalize() for name in _NAMES)
+_MONTH = rf"(?P<name>{MONTHS})[a-z]{{0,6}}"
 # What most loggers print, read without names: this runs for every report there is.
 _USUAL = re.compile(r"(?<!\d)(20\d\d)[-/.](\d\d)[-/.](\d\d)[ T_:,-]{1,3}(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
 # The surest first: of a line with several the first form that fits counts.
@@ -118,7 +120,7 @@ def stamp(text: str) -> Stamp | None:
     if text.count(":") > 1 and (found := _SAID_AT.search(text)) is not None:
         return _read(found)
     end = max(0, len(text) - _LONGEST)
-    if text.count(":", end) > 1:
+    if _may_end_in_a_time(text):
         if (found := _AT_END.search(text, end)) is not None:
             return _read(found)
         if (found := _LAST_FIELD.search(text, end)) is not None:
@@ -130,11 +132,15 @@ def stamp(text: str) -> Stamp | None:
 
 def without_end(text: str) -> str:
     """The line without the time that it ends with, and what is said of that: "at", "time:"."""
-    if text.count(":", max(0, len(text) - _LONGEST)) < 2 or (found := _behind(text)) is None:
+    if not _may_end_in_a_time(text) or (found := _behind(text)) is None:
         return text
     before = text[: found.start()]
     label = _BEFORE_END.search(before)
     return before[: label.start()] if label is not None and label.start() else text
+
+
+def _may_end_in_a_time(text: str) -> bool:
+    return text.count(":", max(0, len(text) - _LONGEST)) > 1
 
 
 def _behind(text: str) -> re.Match[str] | None:

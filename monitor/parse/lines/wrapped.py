@@ -42,7 +42,7 @@ def unwrapped(page: LogPage) -> LogPage:
     if page.times_ms is None and _HEADS.on(page.data):
         page = replace(page, data=_HEAD_BEFORE.sub(rb"\g<head>\g<text>\n", page.data))
     bytes_, ends = np.frombuffer(page.data + b"\n", np.uint8), page.ends
-    lengths = _lengths(bytes_, ends, page.data.isascii())
+    lengths = _lengths(bytes_, ends)
     width = _width(lengths)
     if not width or not _may_be_cut(bytes_, ends, np.flatnonzero(lengths[:-1] == width)):
         return page
@@ -70,9 +70,9 @@ def unwrapped(page: LogPage) -> LogPage:
     return replace(page, data="\n".join(whole).encode("utf-8", "replace"))
 
 
-def _lengths(bytes_: NDArray[np.uint8], ends: NDArray[np.int64], is_ascii: bool) -> NDArray[np.int64]:
+def _lengths(bytes_: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.int64]:
     """Of each line in characters; of one of several bytes the first one counts."""
-    if is_ascii:
+    if bytes_.max() < 0x80:
         return np.diff(ends, prepend=-1) - 1
     more = np.flatnonzero((bytes_ & 0xC0) == 0x80)
     return np.diff(ends - np.searchsorted(more, ends), prepend=-1) - 1

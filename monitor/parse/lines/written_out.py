@@ -1,7 +1,9 @@
-"""Figures written out: the scalars of frameworks as their numbers, and pictures that stand for the name of a figure as words.
+"""Figures written out: the scalars of frameworks as their numbers, pictures that stand for the name of a figure as words, and
+times of day as what they are.
 
 ``tensor(0.53, device='cuda:0', grad_fn=<MeanBackward0>)`` is 0.53. One that stands alone or behind counts, and has a gradient,
-is a loss: nothing else of a training that is printed has one. ``⏱️ 53.1ms`` is a time, ``📉 2.31`` a loss, ``12_000`` a number.
+is a loss: nothing else of a training that is printed has one. ``⏱️ 53.1ms`` is a time, ``📉 2.31`` a loss, ``12_000`` a number,
+``time: 01:37:05 PM`` no duration.
 
 What is looked for in all that is read begins with plain text, which is found many times as fast as anything else; what must
 stand before it is looked at there alone.
@@ -15,6 +17,7 @@ from dataclasses import replace
 
 from monitor.model import LogPage
 from monitor.parse.lines.page_texts import Texts
+from monitor.parse.lines.stamps import MONTHS
 
 _NUMBER = rb"[-+]?(?:\d{1,12}\.?\d{0,20}(?:[eE][-+]?\d{1,3})?|nan|inf)"
 _IN_BOX = rb"\(\[{0,2}(?P<number>" + _NUMBER + rb")\]{0,2}(?P<told>(?:, ?(?:device='[\w:]{1,16}'"
@@ -46,15 +49,16 @@ _HALF_DAY = re.compile(
 )
 _DAY_BEFORE = re.compile(
     rb"(?:^|\n)[^\w\n]{0,3}\Z|(?:\d{1,4}[-/.]\d{1,2}(?:[-/.]\d{1,4})?"
-    rb"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6} \d{1,2}(?:,? \d{4})?),?[ T|]{1,3}\Z"
+    rb"|(?:" + MONTHS.encode() + rb")[a-z]{0,6} \d{1,2}(?:,? \d{4})?),?[ T|]{1,3}\Z"
 )
-_HALVES = {f"{digit}{half}".encode() for digit in range(10) for half in (" AM", " PM", " am", " pm", "AM", "PM")}
+_HALVES = Texts(
+    *(b"%d%s" % (digit, half) for digit in range(10) for half in (b" AM", b" PM", b" am", b" pm", b"AM", b"PM"))
+)
 # "time: 05/17/2024": no five seconds.
 _CALLED_TIME = re.compile(rb"\b(?:[Tt]ime(?:stamp)?|[Dd]ate)\s?[:=]?\s?(?=\d\d?/\d\d?/20\d\d\D)")
 _YEARS = {b"/201", b"/202", b"/203"}
 _NUMPY, _IN_GROUPS = b", numpy=", {b"_%d" % digit for digit in range(10)}
 _GATES = Texts(*(gate for gate, _, _ in (*_BOXES, *_PICTURES)), _NUMPY, *_IN_GROUPS, *_YEARS)
-_GATES_OF_HALVES = Texts(*_HALVES)
 
 
 def written_out(page: LogPage) -> LogPage:
@@ -82,7 +86,7 @@ def _plain(data: bytes) -> bytes:
     for gate, picture, word in _PICTURES:
         if gate in held:
             data = picture.sub(word, data)
-    return _HALF_DAY.sub(_of_whole_day, data) if _GATES_OF_HALVES.on(data) else data
+    return _HALF_DAY.sub(_of_whole_day, data) if _HALVES.on(data) else data
 
 
 def _of_whole_day(clock: re.Match[bytes]) -> bytes:

@@ -31,11 +31,8 @@ _FURTHEST_TAG = 34
 _FURTHEST_HOST = 80
 _BACK, _FEED, _RETURN, _ESCAPE, _COLON, _TAG_END = b"\b\n\r\x1b:>"
 _SPACE = 32
-_MAY_LABEL, _BEFORE_NOTHING = np.zeros((2, 256), bool)
+_MAY_LABEL, _MAY_DATE, _BEFORE_NOTHING = np.zeros((3, 256), bool)
 _MAY_LABEL[list(b"2[i \t\x1b")] = True
-# Without these no line has a label, and with a day in front a line begins with a digit.
-_LABELS = Texts(*(b"[rank", b"[Rank", b"[default", b"[trainer", b"[worker", b"[task", b"[pod/", b"ip-"))
-_MAY_DATE = np.zeros(256, bool)
 _MAY_DATE[list(b"2\x1b")] = True
 _BEFORE_NOTHING[list(b" \t\x0b\x0c\x1b")] = True
 _SHORT, _LOOKED_AHEAD = 200, 4
@@ -44,6 +41,8 @@ _LONG_WAY_BACK, _COUNT = 20, re.compile(rb" \d{1,9}/\d{1,9} ")
 # Without these a line has no wrapping but tags and labels.
 _OCTAL = Texts(b"#0")
 _CONTROLS = (b"\r", b"\b", b"\x1b")
+# Without these, and the name of a host, no line has a label: what may stand in front is a day.
+_LABELS = Texts(b"[rank", b"[Rank", b"[default", b"[trainer", b"[worker", b"[task", b"[pod/", b"ip-")
 _TAGS, _HOSTS = Texts(b"]<std", b",mpirank:"), Texts(b"algo-")
 
 

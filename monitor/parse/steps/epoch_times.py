@@ -25,8 +25,8 @@ from monitor.parse.events.epochs import (
 )
 from monitor.parse.lines.stamps import FIRST_INSTANT_MS, unwrapped
 from monitor.parse.rows import EventRow
+from monitor.parse.steps import witness
 from monitor.parse.steps.timing import Reports
-from monitor.parse.steps.witness import tick_s
 from monitor.parse.table import At, Readings
 
 # So many reports of an epoch tell its steps within a tenth.
@@ -143,7 +143,7 @@ def _passed_between(of_one: Sequence[EventRow], number: Floats, events: Sequence
     if on.any():
         each_s = passed_s[on] / grown[on]
         usual_s = float(np.median(each_s))
-        if tick_s(time_ms) * _TICKS > usual_s:
+        if witness.tick_s(time_ms) * _TICKS > usual_s:
             # What a clock of minutes shows is some of them more or less.
             near = (grown > 0) & (passed_s >= 0) & (passed_s <= _LONG_LAP * usual_s * grown)
             usual_s = float(passed_s[near].sum() / grown[near].sum())
@@ -286,7 +286,7 @@ def _passed_at(rows: Sequence[EventRow], seconds: Floats, of_run: bool, sure: bo
 
 def laps(seconds: Floats, tick_s: float) -> Floats:
     """What passed before each look at a clock of the run that counts in steps of ``tick_s``, and begins again where one
-    training follows another; the seconds as they are where they do not rise as a clock does.
+    training follows another, or of the day; the seconds as they are where they do not rise as a clock does.
 
     A clock that is coarse beside what passes is looked at over several laps.
     """

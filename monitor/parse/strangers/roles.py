@@ -14,6 +14,7 @@ from monitor.parse.fields.gaps import TextBetween, gap
 from monitor.parse.fields.keys import SPEEDS, Key, measured
 from monitor.parse.fields.records import Entry
 from monitor.parse.fields.vocabulary import DECORATION, PART_OF_LOSS
+from monitor.parse.lines.stamps import MONTHS
 from monitor.parse.strangers import words as w
 from monitor.parse.strangers.lines import BEHIND_A_CLOCK, Shape
 
@@ -25,7 +26,7 @@ _TOTAL = frozenset({"/", "of", "out of", "over", "von", "de", "из"})
 # "[120]", "#120", "120/5000 |", "120:": a number without a name that may count.
 _UNNAMED = re.compile(r"(?:^|[\[(#|:,;\-=>]|\s)\s*$")
 _LETTER = re.compile(r"[^\W\d_]")
-_MONTH = re.compile(r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b")
+_MONTH = re.compile(rf"\b(?:{MONTHS})\b")
 # What a logger puts in front names no number: "INFO: 100/22000: loss 0.78".
 _LEVELS = frozenset({"info", "debug", "root", "main"})
 _TRAIN = frozenset({"train", "training", "trn"})
