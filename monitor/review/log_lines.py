@@ -296,10 +296,16 @@ class LogWatch:
     """
 
     def __init__(
-        self, source: JobSource, refresh_s: float = REFRESH_S, parallel: int = 3, settings: Settings = Settings()
+        self,
+        source: JobSource,
+        refresh_s: float = REFRESH_S,
+        parallel: int = 3,
+        settings: Settings = Settings(),
+        forget_after_s: float = FORGET_AFTER_S,
     ) -> None:
         self._source = source
         self._refresh_s = refresh_s
+        self._forget_after_s = forget_after_s
         self._settings = settings
         self._lock = threading.Lock()
         self._turn = threading.Semaphore(parallel)
@@ -353,7 +359,7 @@ class LogWatch:
                     return
             time.sleep(wait_s)
             with self._lock:
-                if time.monotonic() - self._asked[key] > FORGET_AFTER_S:
+                if time.monotonic() - self._asked[key] > self._forget_after_s:
                     self._workers.discard(key)
                     return
 
