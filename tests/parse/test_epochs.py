@@ -506,3 +506,30 @@ def test_two_epochs_that_end_alike_are_two() -> None:
         for line in (f"Epoch {epoch}/5", f"180/180 - 1s - 4ms/step - accuracy: 0.10 - loss: {loss}")
     ]
     assert list(parse(lines).steps["step"]) == [180, 360, 540, 720, 900]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        *(
+            "epoch {}",
+            "==> Epoch: {}",
+            ">>> Epoch {}",
+            "*** Epoch {} ***",
+            "Start epoch {}",
+            "• Epoch {}",
+            "🚀 Epoch {}/20",
+        ),
+        *("--- Epoch {}", "(Epoch {})", "[Epoch {}/20] loss: 0.5", "# Epoch {}", "Train Epoch: {}"),
+    ],
+)
+def test_what_a_bar_over_epochs_is_left_for_names_them(head: str) -> None:
+    lines = [
+        f"{5 * epoch:3}%|{'█ ' * 70}| {epoch}/20 [{epoch // 6:02}:{10 * epoch % 60:02}<03:20, 10.00s/it]{head.format(epoch + 1)}"
+        for epoch in range(20)
+    ]
+    parsed = parse(lines)
+    assert parsed.steps.empty
+    told = parsed.events.set_index("kind")["text"]
+    assert told[epochs.EPOCHS_ONLY] == "20"
+    assert float(told[epochs.EPOCH_TOOK]) == pytest.approx(10.0)

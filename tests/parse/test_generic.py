@@ -197,6 +197,36 @@ def test_the_time_of_an_iteration_beside_a_step_waits_for_the_other_lines() -> N
     assert (found.step, found.counter, found.time_s, found.meaning) == (2, 8, 0.125, "iteration")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[it 0003] step={steps} | EpRew=-1.5 EpCost=0.0 | PiLoss=0.25 | dt=4.0s",
+        "Iteration: 3 | Global step: {steps:,} | Reward: 1.5 | Loss: 0.25 | Step time: 4.0s",
+        "global_step {steps} | Update 3 | return 1.5 | loss 0.25 | took 4.00s",
+        "upd=3 env_steps={steps} ep_ret=1.5 loss=0.25 sec_per_update=4.0",
+        "update 3 | {k:.1f}k steps | return 1.50 | loss 0.25 | 4.00s",
+        "ITER 3 STEP {steps} REWARD 1.5 LOSS 0.25 TIME 4.00s",
+        '{{"update": 3, "global_step": {steps}, "mean_reward": 1.5, "loss": 0.25, "update_time": 4.0}}',
+        "{{'iteration': 3, 'env_steps': {steps}, 'reward_mean': 1.5, 'loss': 0.25, 'time_this_iter_s': 4.0}}",
+    ],
+)
+def test_the_steps_of_an_agent_are_no_updates(text: str) -> None:
+    found = one(text.format(steps=6144, k=6.144))
+    assert (found.step, found.time_s, found.loss, found.total) == (3, 4.0, 0.25, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "iteration 3 | step 48 | reward 1.5 | loss 0.25",  # so many may be an optimizer's
+        "iteration 3 | step 6144 | loss 0.25",  # no agent gains
+        "iteration 3 | optimizer step 6144 | loss 0.25",
+    ],
+)
+def test_the_steps_of_an_optimizer_are(text: str) -> None:
+    assert one(text).step == (48 if "48" in text else 6144)
+
+
 def test_records_glued_together_are_each_read() -> None:
     found = read("[rank0] step 1/9 loss=2.5 dt=10.0ms[rank1] step 1/9 loss=2.25 dt=20.0ms")
     assert [(reading.rank, reading.time_s) for reading in found] == [(0, 0.01), (1, 0.02)]

@@ -19,7 +19,8 @@ _EVALUATION = re.compile(
     r"|-eval(?:uation)?(?=[:\]])|-valid(?:ation)?(?=[:\]])|(?<!\w)ttt(?=:)"  # training at the time of a test
 )
 _CODE = (
-    r"\{\w{0,30}(?:[!}]|:(?![A-Za-z]{3}| \x00[,}]))|\bself\.|\bdef \w|\breturn\b|\bprint\(|(?<![\w'\"])f['\"]|%[.\d]{0,4}[dfs]\b"
+    r"\{\w{0,30}(?:[!}]|:(?![A-Za-z]{3}| \x00[,}]))|\bself\.|\bdef \w|\breturn\b(?! ?[:=] ?\x00| \x00[ ,|])"
+    r"|\bprint\(|(?<![\w'\"])f['\"]|%[.\d]{0,4}[dfs]\b"
     r"|\bimport \w|(?<![=\[])==(?![=>])|\+=|^\s*\+{1,3} \w|\.py::|\w(?:Error|Exception)\b:?\s"
 )
 # Bars have their own readers; what they do not read is no step. A bracket that only closes is the rest of a cut bar.

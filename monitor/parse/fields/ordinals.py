@@ -15,13 +15,16 @@ _BEHIND = re.compile(
 )
 # Beside what an agent gains its episodes are counted, and not epochs.
 _EP = re.compile(r"(?<![A-Za-z_])(?:ep|Ep|EP)\.?(?=(?: ?[:#=\[]| )\W{0,3}\d)")
-_GAINS = re.compile(r"(?i)reward|\breturns?\b|_return|epsilon|\bep_rew")
+_GAINS = re.compile(r"(?i)reward|\breturns?\b|_return|epsilon|(?<![a-z])(?:ep|mean|avg)?_?(?:rew|ret)(?![a-z])")
+_MAY_GAIN = ("rew", "Rew", "ret", "Ret", "psilon", "core")
 _SCORES = re.compile(r"(?i)(?!.*(?:loss|acc|f1|val)).*\bscore\b")
 # What the environment counts is the step where nothing else is counted beside a gain.
 _OF_ENVIRONMENT = re.compile(
     r"(?i)(?<![a-z])(?:(?:num|total|n)[ _])?(?:env(?:ironment)?[ _]steps?|time[ _]?steps?|frames?)(?=\W{1,4}\d)"
 )
-_COUNTED = re.compile(r"(?i)(?<![a-z])(?:ep\.?|episodes?|epochs?|iter\w*|updates?|rollout|game)[ :=#\[]{1,3}\d")
+_COUNTED = re.compile(
+    r"(?i)(?<![a-z])(?:ep\.?|episodes?|epochs?|it|itrs?|iter\w*|upds?|updates?|rollout|game)['\" :=#\[]{1,4}\d"
+)
 # "loss 为 2.3"
 _IS = re.compile(r"(?<=[A-Za-z])\s?[为是](?=\s?\d)")
 
@@ -32,7 +35,7 @@ def named_first(text: str) -> str:
         if "第" in text:
             text = _AROUND.sub(lambda match: f"{_NAMES.get(match['name'], match['name'])} {match['count']} ", text)
         text = _IS.sub(":", in_english(text))
-    if "eward" in text or "eturn" in text or "psilon" in text or "p_rew" in text or "core" in text:
+    if any(word in text for word in _MAY_GAIN):
         text = _of_games(text)
     return _BEHIND.sub(r"\g<name> \g<count>", text) if "th" in text or "st " in text or "d " in text else text
 

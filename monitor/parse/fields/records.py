@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from monitor.parse.fields import lookalikes
 from monitor.parse.fields import vocabulary as v
-from monitor.parse.fields.keys import AVERAGED, Key
+from monitor.parse.fields.keys import AVERAGED, Key, words_of
 from monitor.parse.numbers import duration_s, is_spelled, process_number, spelled_s, spelled_tick_s, whole_number
 from monitor.parse.rows import Meaning, Reading
 
@@ -30,6 +30,8 @@ _SAYS_TRAIN = re.compile(
     r"(?i)(?:^|[|\[\s])train(?:ing)?\s{0,8}[|\]:>]\s{0,4}(?:global[ _]?)?step\s?[=:]\s?\0(?:[^\0]*\w\s?[=:]\s?\0){2}"
 )
 _EITHER = frozenset({"either", "stopwatch"})
+# So many steps to an update are those of an agent in its environment: no optimizer takes them.
+_OF_AN_AGENT = 64
 _TIME_OF_DAY = re.compile(r"\d\d:\d\d:\d\d")
 
 
@@ -87,6 +89,8 @@ class Form(NamedTuple):
     """The time that a step waits for its data, which the time of its update is without."""
     ahead: Entry | None
     """A number without a name at the head of the line, or minutes without one, where nothing tells a time."""
+    updates: Entry | None
+    """The count of updates beside the steps that an agent takes for each."""
     part: str
     """The name of the one part of a loss that is told alone: the others may stand on lines of their own."""
 
@@ -160,6 +164,7 @@ def form(entries: Sequence[Entry], said: str) -> Form | None:
         next(iter(kinds.get("left", [])), None) if not times or times[0].key.meaning in _EITHER else None,
         next(iter(kinds.get("wait", [])), None) if own and own.key.unit == "update" and own.key.over == 1 else None,
         next(iter(kinds.get("ahead", [])), None) if not times and "left" not in kinds else None,
+        _updates(steps, kinds.get("measure", [])),
         best[0].name if best and not whole and not times and not throughputs else "",
     )
 
@@ -209,6 +214,12 @@ def _around(steps: list[Entry]) -> int:
     return next((entry.place for entry in steps if entry.key.order == v.ITERATION and entry.total < 0), -1)
 
 
+def _updates(steps: list[Entry], measures: Sequence[Entry]) -> Entry | None:
+    if steps[0].key.order > v.STEP or not any(v.GAINS.intersection(words_of(entry.name)) for entry in measures):
+        return None
+    return next((entry for entry in steps if entry.key.order == v.ITERATION), None)
+
+
 def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
     """The report in ``values``, or None if the step, or everything told about it, is no sensible number."""
     step, chosen = None, form.steps[0]
@@ -222,6 +233,10 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         step = None
     if step is None or (form.loss < 0 and not form.told and not form.throughputs and _is_stage(chosen, values)):
         return None
+    by_updates = False
+    if form.updates is not None and (done := whole_number(values[form.updates.place])) is not None:
+        by_updates = step >= _OF_AN_AGENT * max(1, done)
+        step, chosen = (done, form.updates) if by_updates else (step, chosen)
     time_s, meaning, clock, rate, tick_s = None, form.meaning, None, None, 0.0
     if form.own >= 0 and (value := _float(values[form.own])) is not None:
         waited = (_float(values[form.wait.place]) or 0.0) * form.wait.key.factor if form.wait is not None else 0.0
@@ -244,7 +259,7 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         if form.own < 0 or form.times[0].key.unit not in _STEPS:
             time_s = clock = None  # of the last micro-batch alone
     counter = None
-    if form.micro >= 0 and (counter := whole_number(values[form.micro])) is not None:
+    if form.micro >= 0 and not by_updates and (counter := whole_number(values[form.micro])) is not None:
         meaning = "iteration"
     throughput, unit = rate, "" if rate is None else "it/s"
     for entry in form.throughputs:
@@ -265,7 +280,7 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         epochs = whole_number(values[form.epoch.total]) if form.epoch.total >= 0 else None
     elif form.around >= 0 and (around := whole_number(values[form.around])) != step:
         epoch = around
-    if form.total >= 0:
+    if form.total >= 0 and not by_updates:
         total = whole_number(values[form.total])
     elif chosen.total >= 0 and (epoch is None or form.around >= 0) and not chosen.in_epoch:
         total = _count(values[chosen.total], chosen.total_factor)

@@ -181,7 +181,9 @@ LOSS_NAMES = {
     "cost": COST,  # a time where its unit says so
 }
 # What else a step's report tells, by which a step without a loss is known: how well it goes, ...
-OUTCOMES = word_set("reward rewards return returns score acc accuracy ppl perplexity rew rmse mse mae")
+OUTCOMES = word_set("reward rewards return returns score acc accuracy ppl perplexity rew ret rmse mse mae")
+#: What an agent gains.
+GAINS = word_set("reward rewards return returns rew ret")
 # ... and what nothing but training has (the learning rate besides).
 ONLY_TRAINING = phrases(
     "advantage|advantages|approx kl|clip frac|clip fraction|entropy|explained variance|grad norm"
@@ -209,7 +211,8 @@ SETTINGS = word_set(
 # Written together these are two words.
 JOINED = (
     _pairs(
-        "globalstep=global step|gstep=global step|itteration=iteration|itr=iter|itrs=iters|updt=update|btime=batch time"
+        "globalstep=global step|gstep=global step|itteration=iteration|itr=iter|itrs=iters|updt=update|upd=update|upds=updates"
+        "|btime=batch time"
         "|bt=batch time|itime=iter time|tdelta=time delta|timeperstep=time per step|gradnorm=grad norm|gnorm=grad norm"
         "|grdn=grad norm|clipfrac=clip fraction|losses=loss|steptime=step time|itertime=iter time"
         "|iterationtime=iteration time|batchtime=batch time|trainloss=train loss|totalloss=total loss"

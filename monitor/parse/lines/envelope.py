@@ -60,7 +60,7 @@ _LOOKED_AT_FOR_COLOUR = 2_000
 _HEAD = 600
 _MOST_PREFIXES = 8
 # Anything that asks for more than cutting one tag off: control characters, their escapes, another tag.
-_WRAPPED = re.compile(r"[\r\x08\x1b]|#0[13]|\]<std|,mpirank:|(?:it/s|s/it)\][A-Za-z{\[2]")
+_WRAPPED = re.compile(r"[\r\x08\x1b]|#0[13]|\]<std|,mpirank:|(?:it/s|s/it)\][^\s\d|,<'\"\\\]]|(?:it/s|s/it)\]2")
 # Characters that a line with a prefix begins with, or a word that it holds early.
 _MAY_HAVE_PREFIX = re.compile(r"20\d\d-|\s*+\[(?:[rR]ank|default|trainer|worker|task|pod/)|ip-|[\w.-]{0,60}?\balgo-\d")
 _BYTES_MAY_HAVE_PREFIX = re.compile(_MAY_HAVE_PREFIX.pattern.encode())
@@ -71,13 +71,13 @@ _BEHIND_A_BAR = re.compile(r"\x1b\[A(?=(?:\x1b\[[\d;]*m)*+[^\s\x08\x1b])")
 _BYTES_BEHIND_A_BAR = re.compile(_BEHIND_A_BAR.pattern.encode())
 # A report that was printed where a bar had been left without an end of its line: "9.1it/s]Epoch 3, loss 0.52".
 _GLUED = re.compile(
-    r"/(?:(?<=it/)s|(?<=s/)it)\](?=(?i:(?:train(?:ing)?[ :]{1,2})?(?:epoch|step|iter(?:ation)?|eta|global_step)[ :=\[#])"
-    r"|\{'|\[?20\d\d-\d\d-\d\d )"
+    r"/(?:(?<=it/)s|(?<=s/)it)\](?=[^\s\w|,<'\"\\\]]{0,12}+ ?(?i:(?:(?:train|start|begin|end|finish)(?:ing|ed)?[ :]{1,2}){0,2}"
+    r"(?:epoch|step|iter(?:ation)?|eta|global_step)[ :=\[#])|\{['\"]|\[?(?:20\d\d-\d\d-\d\d |INFO\b))"
 )
 _BYTES_GLUED = re.compile(_GLUED.pattern.encode())
 _UP = _CURSOR_UP.encode()
 # Bars with the begin of what may stand behind them.
-_BEGINS = (*(bytes([letter]) for letter in b"TtEeSsIiGg"), b"{'", b"[20", b"20")
+_BEGINS = (*(bytes([sign]) for sign in b"TtEeSsIiGgBbFf{[=>*#-+~(\xe2\xf0"), b"20")
 _BESIDE_BARS = Texts(_UP, *(end + begin for end in (b"it/s]", b"s/it]") for begin in _BEGINS))
 _REDRAW = re.compile(r"[\r\b]+")
 # A bar that goes back to its middle to write its count there.
