@@ -104,3 +104,19 @@ def test_reports_that_nobody_knows_count_more_than_the_few_redraws_of_another_ba
     steps = parse(lines).steps
     assert list(steps["step"]) == [10 * at for _ in range(3) for at in range(1, 40)]
     assert steps["step_time_s"].median() == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("tag", ["[rank0]:", "[rank0]: ", "[Rank 0]:", "[1,mpirank:0,algo-1]<stdout>:"])
+def test_redraws_behind_a_tag_are_of_its_rank_wherever_the_first_begins(tag: str) -> None:
+    log = []
+    for first in range(1, 41, 10):
+        bar = "".join(
+            f"\r{5 * n // 2:3}%|##  | {n}/40 [00:{2 * n:02}<01:20,  2.00s/it]" for n in range(first, first + 10)
+        )
+        log += [
+            f"{tag}{bar}",
+            f"{tag}{{'loss': 0.{first}, 'grad_norm': 1.5, 'learning_rate': 1e-05, 'epoch': 0.{first}}}",
+        ]
+    steps = parse(log).steps
+    assert steps["step"].tolist() == list(range(1, 41))
+    assert set(steps["rank"]) == {0}

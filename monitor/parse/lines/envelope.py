@@ -45,7 +45,7 @@ _PREFIX = re.compile(
     # torchrun's --tee counts processes of its node, and its template may name the global rank behind: "[trainer0|16]:";
     # PyTorch's own label names that alone. "task" is srun's number.
     r"|\s*+\[(?:(?P<role>default|trainer|worker)-?|(?P<kind>rank|Rank |task))"
-    r"(?P<number>\d{1,9})(?:[:|](?P<global>\d{1,9}))?\]:(?(role)|\s?)"
+    r"(?P<number>\d{1,9})(?:[:|](?P<global>\d{1,9}))?\]:(?(role)|[ \t]?)"
 )
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
 _BYTES_OF_COLOUR = re.compile(_COLOUR.pattern.encode())
