@@ -300,3 +300,18 @@ def test_the_one_step_that_all_reports_tell_is_told_by_another_training_each_tim
         for text in (f"client {client}", f"Epoch {epoch}, step 4148, avg loss 0.0{client}{epoch}284")
     ]
     assert parse(lines).steps["segment"].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("line", ["step: {step}: step time is {at:.6f}", "step {step} loss 0.5 time {at:.3f}"])
+@pytest.mark.parametrize("apart_s", [0.0, 0.004])
+def test_a_clock_that_several_writers_show_for_each_step_is_differenced_between_steps(
+    line: str, apart_s: float
+) -> None:
+    lines = [
+        line.format(step=step, at=0.25 * step + 0.01 * (step % 3) + apart_s * (writer * 7 % 4))
+        for step in range(1, 61)
+        for writer in range(4)
+    ]
+    steps = parse(lines).steps
+    assert len(steps) == 240
+    assert steps["step_time_s"].median() == pytest.approx(0.25, rel=0.1)
