@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from monitor.model import LogPage
 from monitor.parse.assemble import Parsed, assemble
-from monitor.parse.lines.envelope import fragments
+from monitor.parse.lines.envelope import fragments, parted_bytes
 from monitor.parse.lines.stamps import written_at_ms
 from monitor.parse.numbers import clock_s
 from monitor.parse.recognise import RawRows
@@ -315,3 +317,17 @@ def test_a_clock_that_several_writers_show_for_each_step_is_differenced_between_
     steps = parse(lines).steps
     assert len(steps) == 240
     assert steps["step_time_s"].median() == pytest.approx(0.25, rel=0.1)
+
+
+_SIGNS = st.text(alphabet="=>*#+~-([{'|,. \"•🚀█训", max_size=3)
+_WORDS = st.sampled_from(
+    ["Epoch 3", "train epoch: 3", "step 7", "loss 0.5", "INFO: a", "2026-03-04 08:00", "epoch': 3}"]
+)
+
+
+@given(_SIGNS, _WORDS, st.sampled_from(["it/s", "s/it"]))
+def test_a_page_is_parted_behind_a_bar_as_a_line_is(signs: str, words: str, rate: str) -> None:
+    line = f" 50%|##  | 5/10 [00:05<00:05,  1.00{rate}]{signs}{words}"
+    page = f"{line}\n 60%|##  | 6/10 [00:06<00:04,  1.00it/s]Epoch 4".encode()
+    parted = parted_bytes(page).decode().partition("\n")[0].split("\r")
+    assert [fragment.text for fragment in fragments(line)] == [part for part in parted if part.strip()]

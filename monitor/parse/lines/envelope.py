@@ -69,15 +69,20 @@ _CURSOR_UP = "\x1b[A"
 # What stands behind it was written by another than the bar that is left so.
 _BEHIND_A_BAR = re.compile(r"\x1b\[A(?=(?:\x1b\[[\d;]*m)*+[^\s\x08\x1b])")
 _BYTES_BEHIND_A_BAR = re.compile(_BEHIND_A_BAR.pattern.encode())
-# A report that was printed where a bar had been left without an end of its line: "9.1it/s]Epoch 3, loss 0.52".
-_GLUED = re.compile(
-    r"/(?:(?<=it/)s|(?<=s/)it)\](?=[^\s\w|,<'\"\\\]]{0,12}+ ?(?i:(?:(?:train|start|begin|end|finish)(?:ing|ed)?[ :]{1,2}){0,2}"
+# A report that was printed where a bar had been left without an end of its line: "9.1it/s]Epoch 3, loss 0.52". Signs may stand
+# before it, "==> ", "🚀 ": of those that are no ASCII the ones whose first byte tells that they are no letters.
+_BEFORE_REPORTS = r"(?:[=>*#+~(\[-]{1,12}+ ?|SIGN ?)?"
+_GLUED_BEHIND = (
+    rf"/(?:(?<=it/)s|(?<=s/)it)\](?={_BEFORE_REPORTS}(?i:(?:(?:train|start|begin|end|finish)(?:ing|ed)?[ :]{{1,2}}){{0,2}}"
     r"(?:epoch|step|iter(?:ation)?|eta|global_step)[ :=\[#])|\{['\"]|\[?(?:20\d\d-\d\d-\d\d |INFO\b))"
 )
-_BYTES_GLUED = re.compile(_GLUED.pattern.encode())
+_GLUED = re.compile(_GLUED_BEHIND.replace("SIGN", "[\u2000-\u2fff\U00010000-\U0003ffff]\ufe0f?"))
+_BYTES_GLUED = re.compile(
+    _GLUED_BEHIND.encode().replace(b"SIGN", rb"(?:\xe2[\x80-\xbf]{2}|\xf0[\x80-\xbf]{3})(?:\xef\xb8\x8f)?")
+)
 _UP = _CURSOR_UP.encode()
 # Bars with the begin of what may stand behind them.
-_BEGINS = (*(bytes([sign]) for sign in b"TtEeSsIiGgBbFf{[=>*#-+~(\xe2\xf0"), b"20")
+_BEGINS = (*(bytes([sign]) for sign in b"TtEeSsIiGgBbFf{[=>*#+~(-\xe2\xf0"), b"20")
 _BESIDE_BARS = Texts(_UP, *(end + begin for end in (b"it/s]", b"s/it]") for begin in _BEGINS))
 _REDRAW = re.compile(r"[\r\b]+")
 # A bar that goes back to its middle to write its count there.
