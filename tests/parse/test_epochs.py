@@ -511,16 +511,8 @@ def test_two_epochs_that_end_alike_are_two() -> None:
 @pytest.mark.parametrize(
     "head",
     [
-        *(
-            "epoch {}",
-            "==> Epoch: {}",
-            ">>> Epoch {}",
-            "*** Epoch {} ***",
-            "Start epoch {}",
-            "• Epoch {}",
-            "🚀 Epoch {}/20",
-        ),
-        *("--- Epoch {}", "(Epoch {})", "[Epoch {}/20] loss: 0.5", "# Epoch {}", "Train Epoch: {}"),
+        *("epoch {}", "==> Epoch: {}", ">>> Epoch {}", "*** Epoch {} ***", "Start epoch {}", "• Epoch {}"),
+        *("🚀 Epoch {}/20", "--- Epoch {}", "(Epoch {})", "[Epoch {}/20] loss: 0.5", "# Epoch {}", "Train Epoch: {}"),
     ],
 )
 def test_what_a_bar_over_epochs_is_left_for_names_them(head: str) -> None:

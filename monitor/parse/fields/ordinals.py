@@ -16,7 +16,6 @@ _BEHIND = re.compile(
 # Beside what an agent gains its episodes are counted, and not epochs.
 _EP = re.compile(r"(?<![A-Za-z_])(?:ep|Ep|EP)\.?(?=(?: ?[:#=\[]| )\W{0,3}\d)")
 _GAINS = re.compile(r"(?i)reward|\breturns?\b|_return|epsilon|(?<![a-z])(?:ep|mean|avg)?_?(?:rew|ret)(?![a-z])")
-_MAY_GAIN = ("rew", "Rew", "ret", "Ret", "psilon", "core")
 _SCORES = re.compile(r"(?i)(?!.*(?:loss|acc|f1|val)).*\bscore\b")
 # What the environment counts is the step where nothing else is counted beside a gain.
 _OF_ENVIRONMENT = re.compile(
@@ -35,7 +34,7 @@ def named_first(text: str) -> str:
         if "第" in text:
             text = _AROUND.sub(lambda match: f"{_NAMES.get(match['name'], match['name'])} {match['count']} ", text)
         text = _IS.sub(":", in_english(text))
-    if any(word in text for word in _MAY_GAIN):
+    if "rew" in text or "Rew" in text or "ret" in text or "Ret" in text or "psilon" in text or "core" in text:
         text = _of_games(text)
     return _BEHIND.sub(r"\g<name> \g<count>", text) if "th" in text or "st " in text or "d " in text else text
 

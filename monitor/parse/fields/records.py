@@ -233,10 +233,13 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         step = None
     if step is None or (form.loss < 0 and not form.told and not form.throughputs and _is_stage(chosen, values)):
         return None
-    by_updates = False
-    if form.updates is not None and (done := whole_number(values[form.updates.place])) is not None:
-        by_updates = step >= _OF_AN_AGENT * max(1, done)
-        step, chosen = (done, form.updates) if by_updates else (step, chosen)
+    if (
+        form.updates is not None
+        and (done := whole_number(values[form.updates.place])) is not None
+        and step >= _OF_AN_AGENT * max(1, done)
+    ):
+        # What is planned, and what an update is counted beside, are the environment's, too.
+        step, chosen, form = done, form.updates, form._replace(total=-1, micro=-1)
     time_s, meaning, clock, rate, tick_s = None, form.meaning, None, None, 0.0
     if form.own >= 0 and (value := _float(values[form.own])) is not None:
         waited = (_float(values[form.wait.place]) or 0.0) * form.wait.key.factor if form.wait is not None else 0.0
@@ -259,7 +262,7 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         if form.own < 0 or form.times[0].key.unit not in _STEPS:
             time_s = clock = None  # of the last micro-batch alone
     counter = None
-    if form.micro >= 0 and not by_updates and (counter := whole_number(values[form.micro])) is not None:
+    if form.micro >= 0 and (counter := whole_number(values[form.micro])) is not None:
         meaning = "iteration"
     throughput, unit = rate, "" if rate is None else "it/s"
     for entry in form.throughputs:
@@ -280,7 +283,7 @@ def reading(form: Form, values: Sequence[Value], name: str) -> Reading | None:
         epochs = whole_number(values[form.epoch.total]) if form.epoch.total >= 0 else None
     elif form.around >= 0 and (around := whole_number(values[form.around])) != step:
         epoch = around
-    if form.total >= 0 and not by_updates:
+    if form.total >= 0:
         total = whole_number(values[form.total])
     elif chosen.total >= 0 and (epoch is None or form.around >= 0) and not chosen.in_epoch:
         total = _count(values[chosen.total], chosen.total_factor)

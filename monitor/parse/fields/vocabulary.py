@@ -180,10 +180,10 @@ LOSS_NAMES = {
     **dict.fromkeys(("xent", "cross entropy", "nll", "ce", "objective value"), 8),
     "cost": COST,  # a time where its unit says so
 }
-# What else a step's report tells, by which a step without a loss is known: how well it goes, ...
-OUTCOMES = word_set("reward rewards return returns score acc accuracy ppl perplexity rew ret rmse mse mae")
 #: What an agent gains.
 GAINS = word_set("reward rewards return returns rew ret")
+# What else a step's report tells, by which a step without a loss is known: how well it goes, ...
+OUTCOMES = GAINS | word_set("score acc accuracy ppl perplexity rmse mse mae")
 # ... and what nothing but training has (the learning rate besides).
 ONLY_TRAINING = phrases(
     "advantage|advantages|approx kl|clip frac|clip fraction|entropy|explained variance|grad norm"
@@ -212,8 +212,8 @@ SETTINGS = word_set(
 JOINED = (
     _pairs(
         "globalstep=global step|gstep=global step|itteration=iteration|itr=iter|itrs=iters|updt=update|upd=update|upds=updates"
-        "|btime=batch time"
-        "|bt=batch time|itime=iter time|tdelta=time delta|timeperstep=time per step|gradnorm=grad norm|gnorm=grad norm"
+        "|btime=batch time|bt=batch time|itime=iter time|tdelta=time delta|timeperstep=time per step|gradnorm=grad norm"
+        "|gnorm=grad norm"
         "|grdn=grad norm|clipfrac=clip fraction|losses=loss|steptime=step time|itertime=iter time"
         "|iterationtime=iteration time|batchtime=batch time|trainloss=train loss|totalloss=total loss"
         "|avgloss=avg loss|lmloss=lm loss|valloss=val loss|evalloss=eval loss|testloss=test loss"

@@ -60,7 +60,7 @@ _LOOKED_AT_FOR_COLOUR = 2_000
 _HEAD = 600
 _MOST_PREFIXES = 8
 # Anything that asks for more than cutting one tag off: control characters, their escapes, another tag.
-_WRAPPED = re.compile(r"[\r\x08\x1b]|#0[13]|\]<std|,mpirank:|(?:it/s|s/it)\][^\s\d|,<'\"\\\]]|(?:it/s|s/it)\]2")
+_WRAPPED = re.compile(r"[\r\x08\x1b]|#0[13]|\]<std|,mpirank:|(?:it/s|s/it)\](?:2|[^\s\d|,<'\"\\\]])")
 # Characters that a line with a prefix begins with, or a word that it holds early.
 _MAY_HAVE_PREFIX = re.compile(r"20\d\d-|\s*+\[(?:[rR]ank|default|trainer|worker|task|pod/)|ip-|[\w.-]{0,60}?\balgo-\d")
 _BYTES_MAY_HAVE_PREFIX = re.compile(_MAY_HAVE_PREFIX.pattern.encode())

@@ -438,8 +438,7 @@ def printed_times(
         meaning = "either"
     if meaning == "step" and table.format_of(at) in GENERIC and clocks.is_clock_of_another_name(times):
         meaning = "clock"
-    fresh = np.append(True, gaps != 0)
-    if meaning == "either" and usual_gap == 0 and clocks.is_clock(times[fresh], tick_s):
+    if meaning == "either" and usual_gap == 0 and clocks.is_clock(times[fresh := np.append(True, gaps != 0)], tick_s):
         # Several writers, whom nothing tells apart, report each step.
         each = clocks.differenced(steps[fresh], times[fresh], tick_s, before)
         return each[np.cumsum(fresh) - 1], table.code("cumulative")
