@@ -36,6 +36,17 @@ from tests.parse.read import parse
         ("Epoch 3 validation loss 0.52 (3.2s)", "3", None),
         ("Epoch 3, loss 0.52, time: 33", "3", None),
         ("Epoch 3 loss 0.52, ETA: 0:12:01", "3", None),
+        # A record tells what a line does.
+        ('{"epoch": 2, "train_loss": 0.52, "val_loss": 0.61, "time": 24.07}', "2", 24.07),
+        ("{'time': 24.07, 'acc': 81.2, 'epoch': 2}", "2", 24.07),
+        ("2026-03-04 08:04:12 INFO {'epoch': 2, 'loss': 0.52, 'duration_s': 24.07}", "2", 24.07),
+        ('{"epoch": 2, "split": "train", "loss": 0.52, "time": 24.07}', "2", 24.07),
+        ('{"epoch": 2, "split": "val", "loss": 0.52, "time": 4.07}', None, None),
+        ("{'epoch': 2, 'val_loss': 0.52, 'val_acc': 81.2, 'time': 4.07}", None, None),
+        ("{'train_runtime': 240.7, 'train_loss': 0.52, 'epoch': 2}", None, None),
+        ("{'loss': 0.52, 'grad_norm': 1.5, 'epoch': 2.0}", None, None),
+        ('{"step": 100, "epoch": 2, "loss": 0.52, "time": 0.31}', None, None),
+        ('{"epoch": 2, "time": 1741082400.25, "loss": 0.52}', "2", None),
         # The time of a step is none of an epoch's.
         ("Epoch 3, loss 0.52, step_time: 0.12s", "3", None),
         # It counts within the epoch, or tells of another moment.
@@ -82,10 +93,17 @@ STAMPS = {
     "a time of day": "08:{m:02}:{s:02} ",
     "no year": "03/04 08:{m:02}:{s:02} INFO: ",
 }
-HEADS = ("Epoch {e}/12", "Epoch #{e}", "Results for epoch {e}", "[Epoch {e}]", "Training epoch {e}", "EPOCH {e} done")
+HEADS = (
+    *("Epoch {e}/12", "Epoch #{e}", "Results for epoch {e}", "[Epoch {e}]", "Training epoch {e}", "EPOCH {e} done"),
+    *("Epoch-{e}", "epoch_{e}", "Epoch{e}", "Epoch <{e}>", "{e}-th epoch", "Training {e} Epoch", "{e}/12 epochs"),
+    *("Epoche {e}/12", "에폭 {e}/12", "エポック {e}/12", "Эпоха {e}", "Época {e}/12"),
+)
 LAYOUTS = {
     "one line": ["{head} | loss: {loss} | acc 0.7{e} | time: {took}s"],
     "a bracket": ["{head}, train_loss={loss} [{took}s]"],
+    "a mean before": ["{head} avg loss = {loss} time {took}s"],
+    "a validation before": ["{head} loss {loss} val {loss} time {took}s", "Saved the best model at epoch {e}"],
+    "a time behind": ["{head}  {took}s  train_loss: {loss}  val_loss: {loss}"],
     "two lines": ["{head}", "\ttrain loss: {loss}, lr: 1e-3, took {took} seconds"],
     "a time alone": ["{head}", "----------", "train loss {loss}", "val loss {loss}", "Time taken: {took} sec"],
     "a clock": ["{head} - loss {loss} - elapsed: 0:{clock}"],

@@ -258,6 +258,7 @@ def test_a_number_that_grows_as_no_step_does_is_not_learned(grows: Callable[[int
         ("loss: {loss} acc: 0.{n}", None),
         ("INFO train loss {loss}, lr 1e-4", None),
         ("loss={loss} | lr=1e-4 | time=0.{n}s", 0.29),
+        ("rl_loss: {loss}, time: 0.{n}, l2_norm: 3.{n}, rewards: {{'total_num': 256, 'total': 1{n}.0}}", 0.29),
         ("D loss: {loss}, G loss: 1{loss}", None),
         ("train_loss {loss} grad_norm 1.{n}", None),
         ("0.{n} s/iter, loss {loss}", 0.29),
@@ -290,6 +291,9 @@ def test_lines_of_a_loss_that_count_nothing_are_a_step_each(line: str, seconds: 
         ],
         [f"Epoch [ {n}/ 20] | d_loss: {9 / n:.4f} | g_loss: {8 / n:.4f}" for n in range(1, 21)],
         [f"{n * 7919 % 83} position, training cost {9 / n:.4f}" for n in range(1, 21)],
+        # A time and another count, or one that is no time between two lines.
+        [f"case {n * 7919 % 83}, loss: {9 / n:.4f}, took 0.{n} s" for n in range(10, 40)],
+        [f"2026-03-04 08:{n}:07 loss: {9 / n:.4f}, l2_norm: 0.{n}, time: 0.{n}" for n in range(10, 40)],
         # All batches of an epoch are done on every line.
         [f"[{10 * n}/500 | 11/11] fit-metrics: time/img: 0.0{n} | loss: {9 / n:.4f}" for n in range(1, 21)],
         # Trials of a search, each with a learning rate of its own.

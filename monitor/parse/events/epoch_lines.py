@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from monitor.parse.fields.languages import foreign
 from monitor.parse.fields.ordinals import named_first
 from monitor.parse.fields.records import Entry
 from monitor.parse.fields.vocabulary import SPAN
@@ -17,7 +18,12 @@ from monitor.parse.lines.stamps import without_end
 from monitor.parse.numbers import duration_s, is_spelled, number, spelled_s
 
 #: Literal texts, one of which stands in every line of an epoch.
-GATES = ("poch ", "poch:", "poch=", "poch[", "poch(", "poch #", "POCH ", "POCH:", "POCH=", "Ep ", "Ep:", "EP ", "轮")
+GATES = (
+    *(f"poch{mark}" for mark in (" ", ":", "=", "[", "(", "-", "_", "<", ",", '"', "'", *"0123456789")),
+    *(f"{end} {name}poch" for end in (*"0123456789", "st", "nd", "rd", "th") for name in "eE"),
+    *("POCH ", "POCH:", "Ep ", "Ep:", "EP ", "poche ", "poca ", "poka "),
+    *(word for word in foreign("epoch") if not word.isascii()),
+)
 #: The same of lines that tell what passed, and name none.
 GATES_OF_TIMES = (
     *(f"ime{mark}" for mark in (" ", ":", "=", "/", "_s ", "_s:", "_s=", "_sec")),
@@ -27,9 +33,14 @@ GATES_OF_TIMES = (
 _LONGEST = 2_000
 # What a logger and a program put in front.
 _LONGEST_HEAD = 160
+_NUMBER = r"(?P<epoch>\d{1,6})"
 _EPOCH = re.compile(
-    r"(?i)(?<![A-Za-z_\d.])ep(?:och)?(?: (?:num(?:ber)?|no\.?|idx|index))?[ :=#\[(|]{1,5}(?P<epoch>\d{1,6})"
-    r"(?: {0,2}(?:/|of) {0,2}\d{1,6})?(?![\d.:]*\d|\w|%)[\])]?"
+    r"(?i)(?<![A-Za-z_\d.])(?:ep(?:oche?|o[ck]a)?(?: (?:num(?:ber)?|no\.?|idx|index))?['\" :=#\[(|<]{1,5}|epoch[-_]?)"
+    rf"{_NUMBER}(?: {{0,2}}(?:/|of) {{0,2}}\d{{1,6}})?(?![\d.:]*\d|\w|%|\.\w)[\])>]?"
+)
+# "Training 3 epoch", "3-th epoch", "3/20 epochs", and nothing but what a logger puts in front.
+_NAMED_BEHIND = re.compile(
+    rf"(?i)(?<![\w./-]){_NUMBER}(?:(?:-?(?:st|nd|rd|th))? epoch(?!s)| ?(?:/|of) ?\d{{1,6}} epochs?)(?![-\w])"
 )
 _OF_EPOCH = (
     r"train(?:ing|ed)?|start(?:ing|ed)?|begin(?:ning)?|end(?:ed)?|finish(?:ed|ing)?|complet(?:ed?|ing)|done|over"
@@ -39,6 +50,7 @@ _OF_EPOCH = (
 # Between what a logger puts in front and the epoch.
 _LEAD = re.compile(rf"(?i)(?<![a-z])(?:(?:{_OF_EPOCH})\W{{1,3}}){{0,4}}$")
 _LOGGED = re.compile(r"(?:^\W*|[\]|>:)\-=*#\d]\W{0,4}|\s{2}|\b(?:DEBUG|INFO|WARNING) )$")
+_OVER = re.compile(r"(?i)^\W{0,3}(?:finished|completed|done|over)\b")
 _HEAD_ALONE = re.compile(rf"(?i)\W*(?:(?:{_OF_EPOCH})\W*){{0,3}}(?:\d{{1,2}}(?::\d\d){{1,2}}(?: ?[AP]M)?\W*)?$")
 #: What is told of how an epoch went.
 FIGURES = (
@@ -51,10 +63,14 @@ _PART = re.compile(
     r"%\||it/s|s/it|\b(?:global[_ ])?(?:steps?|iters?|iterations?|(?:mini-?)?batch(?:es)?|samples?|images?|episodes?)\b"
 )
 _REFUSED = re.compile(r"\b(?:load\w*|sav\w*|restor\w*|resum\w*|early|best|val(?:id(?:ation)?)?|test\w*|dev|eval\w*)\b")
-#: Behind a validation's own figure stands what is the epoch's: "| Val PER: 0.0338 | Time: 37.9s".
+_OF_EVALUATION = r"\b(?:val|valid|validation|eval|evaluation|test|dev)(?:\b|_)"
+#: "Val time: 4.0s" and "val loss 0.6 time 4.0s" are a validation's. Behind its own figure stands what is the epoch's, "| Val PER:
+#: 0.0338 | Time: 37.9s", and so it does behind figures of both.
 NO_TRAINING = (
-    r"(?!.*\b(?:val|valid|validation|eval|evaluation|test|dev)\b(?:(?!\d%?(?: {0,2}[|,;\t]| - | {2})).){0,24}\btime)"
-    r"(?!.*\b(?:eta|remaining|left|average|avg)\b.{0,24}\btime)"
+    rf"(?!.*{_OF_EVALUATION}(?:(?!\d|nan|inf).){{0,24}}\btime)"
+    rf"(?!(?:(?!(?:loss|acc|accuracy|train)\W{{1,4}}\d).)*{_OF_EVALUATION}"
+    r"(?:(?!\d%?(?: {0,2}[|,;\t]| - | {2})).){0,24}\btime)"
+    r"(?!.*\b(?:eta|remaining|left|average|avg)\b[^\d]{0,24}\btime)"
 )
 _OF_TRAINING = re.compile(rf"(?i)^{NO_TRAINING}")
 # A fraction counts the batches of an epoch, but for these.
@@ -62,12 +78,17 @@ _COUNTED = re.compile(r"(?<![\w.])\d++ {0,2}/ {0,2}\d++(?!(?:/\d++)? \d\d:\d\d)"
 _NOT_COUNTED = re.compile(r"(?i)(?:acc\w*|correct|patience|counter|wait\w*|best|score)\W{1,3}$|% \($")
 _EVALUATION_FIRST = re.compile(r"(?i)\W*(?:val(?:id(?:ation)?)?|test(?:ing)?|dev|eval(?:uat\w+)?)(?![a-z])")
 _TRAINED = re.compile(r"(?i)(?<![a-z])tra?i?n(?:ing)?(?![a-z])|(?<![\w ])loss")
+# What a record tells of a validation, "val_loss": 0.52, and that it tells of nothing else, "split": "val".
+_FIGURES_OF_EVALUATION = re.compile(rf"(?i)['\"]{_OF_EVALUATION}\w*")
+_OF_A_SET = re.compile(rf"(?i)['\"]{_OF_EVALUATION}\w{{0,12}}['\"](?! ?:)")
 # "epoch time: ", "time/epoch: ", "s/epoch"
 _OF_ONE = re.compile(
     r"(?i)\bepoch[ _](?=time|duration)|(?<=[a-z])(?:/| ?per |_per_| of | for )(?:the |this |one |1 )?epoch\b"
 )
 # What no line tells that stands below the head of an epoch.
 _OTHER_WORK = ("load", "save", "saving", "restor", "resum", "early", "error", "http", "request", "inference", "predict")
+# What the Trainer says of its whole run.
+_OF_RUN = "_runtime"
 _NAMES_ONE = re.compile(r"(?<!/)(?<!best )\bepochs? ?[:=#\[]? ?\d")
 # What is told beside the figures of a training, ...
 _BESIDE = re.compile(r"\blr\b|learning[ _]rate|\bgrad|\bmem\b|memory")
@@ -93,20 +114,32 @@ class EpochLine(NamedTuple):
 def read(text: str) -> EpochLine | None:
     """What the line tells of an epoch; None where it names none, or counts what is within one."""
     text = without_end(text[:_LONGEST] if text.isascii() else named_first(text[:_LONGEST]))
-    if (found := _EPOCH.search(text[: _LONGEST_HEAD + 40])) is None:
+    head = text[: _LONGEST_HEAD + 40]
+    if (found := _EPOCH.search(head) or _NAMED_BEHIND.search(head)) is None:
         return None
     ahead, behind = text[: found.start()], text[found.end() :]
+    if (record := ahead.find("{")) >= 0:
+        ahead, behind = ahead[:record], text[record:]
+        if (
+            _OF_RUN in behind
+            or _OF_A_SET.search(behind)
+            or not _tells_a_figure(_FIGURES_OF_EVALUATION.sub("", behind).lower())
+        ):
+            return None
     lead = _LEAD.search(ahead)
-    assert lead is not None  # it may be empty
-    logged = ahead[: lead.start()]
+    logged = ahead[: lead.start()] if lead is not None else ahead
     if len(ahead) > _LONGEST_HEAD or not _LOGGED.search(logged) or _REFUSED.search(logged.lower()):
         return None
     if _HEAD_ALONE.match(behind):
         return EpochLine(found["epoch"], None)
     if _is_of_a_part(behind.lower()) or _counts(behind):
         return None
-    took_s = _took_s(behind)
-    if took_s is None and not _tells_a_figure((lead[0] + behind).lower()) and not _is_of_all(found[0], behind):
+    took_s = _took_s(_OVER.sub("", behind))
+    if (
+        took_s is None
+        and not _tells_a_figure((ahead[len(logged) :] + behind).lower())
+        and not _is_of_all(found[0], behind)
+    ):
         return None
     return EpochLine(found["epoch"], took_s)
 

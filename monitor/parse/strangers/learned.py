@@ -11,11 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from monitor.parse.columns import Floats
 from monitor.parse.events.epochs import EPOCH_TOLD
@@ -31,6 +29,7 @@ from monitor.parse.strangers.courses import (
     FEWEST_UNWATCHED,
     NEARLY_ALWAYS,
     Course,
+    by_writer,
     course_of,
     goes_on,
     is_clock,
@@ -39,7 +38,8 @@ from monitor.parse.strangers.courses import (
     moves,
 )
 from monitor.parse.strangers.lines import BEHIND_A_CLOCK, Shape
-from monitor.parse.strangers.roles import Counter, Roles, plan_of
+from monitor.parse.strangers.roles import TOTAL, Counter, Roles, plan_of
+from monitor.parse.strangers.uncounted import uncounted
 from monitor.parse.table import NOBODY, At, Ints, Place, Rows
 
 FORMAT = "learned"
@@ -50,12 +50,9 @@ OF_SAMPLES = "learned-samples"
 # counter where the words alone say training.
 _FEWEST = 5
 _FEWEST_UNNAMED = 8
-# Of an epoch so many steps are reported at least, where nothing counts them.
-_EACH_EPOCH = 3
 # What is counted one by one beside a figure, and has no name, may be epochs where there are fewer.
 _MORE_THAN_EPOCHS = 300
-# A count that moves on by more than so many between two losses: these are not of each step. One that stays for more than so
-# many lines counts something else.
+# A count of episodes that stays for more than so many lines counts something else.
 _SEVERAL = 1.5
 # Beyond it a number without a name is a time or an identity.
 _LARGEST_UNNAMED = 1e8
@@ -144,8 +141,10 @@ def learn(strangers: Strangers, trains: bool = False, epochs: int = 0) -> Learne
     # Lines of an epoch each report no step.
     of_steps = [one for one in candidates if one.series.counter.order != w.EPOCH]
     if not of_steps:
-        uncounted = _uncounted(all_found, writers, epochs)
-        return _of_epochs(candidates, writers) if uncounted is None and candidates else uncounted
+        if (told := uncounted(all_found, epochs)) is not None:
+            found, plan = told
+            return _learned([Member(found, plan, Counter(found.numbers.shape[1] - 1, w.STEP, "", -1))], writers)
+        return _of_epochs(candidates, writers) if candidates else None
     most = max(one.distinct for one in of_steps)
     # Of shapes with as many counts, within a tenth, the surest.
     chosen = min(
@@ -181,68 +180,6 @@ def _of_epochs(candidates: Sequence[_Candidate], writers: Sequence[Writer]) -> L
                 told.append(EventRow(stream, node, line, part, at_ms, None, host, EPOCH_TOLD, f"{epoch:.0f}"))
     told.sort(key=lambda row: (row.stream, row.line, row.part))
     return Learned(Rows(), (), tuple(told))
-
-
-def _uncounted(all_found: Sequence[Found], writers: Sequence[Writer], epochs: int) -> Learned | None:
-    """Lines that tell a loss and count nothing, once a step: the n-th of a writer is step n.
-
-    They come far more often than any line that names an epoch or tells a loss or a measure of an evaluation, and tell of
-    nothing else.
-    """
-    evaluated = (len(found.line) for found in all_found if _of_evaluation(" ".join(found.shape).lower()))
-    epochs = max(epochs, *evaluated, 0)
-    for found in all_found:
-        plan = plan_of(found.shape)
-        if len(found.line) < max(_FEWEST_UNNAMED, _EACH_EPOCH * epochs):
-            return None
-        if plan is None or not plan.losses or plan.evaluates or plan.other_work:
-            continue
-        if _name(found.shape, plan.losses[0]) == "mse" and not plan.trains:
-            continue  # as often the measure of an evaluation
-        known = {plan.epoch, *plan.losses, *plan.learning, *plan.quality, *(entry.place for entry in plan.entries)}
-        if plan.epoch >= 0 and _OF_ALL.fullmatch(found.shape[plan.epoch + 1]):
-            known.add(plan.epoch + 1)
-        others = [place for place in range(found.numbers.shape[1]) if place not in known]
-        if plan.epoch >= 0 and not _stays(found.writer, found.numbers[:, plan.epoch]):
-            continue
-        loss = found.numbers[:, plan.losses[0]]
-        if not np.isnan(found.numbers[:, others]).all() or not moves(loss) or (loss == np.floor(loss)).all():
-            continue
-        if any(_counts_several(other, found) for other in all_found if other is not found):
-            return None
-        number = np.ones(len(found.line))
-        for own in _each(found.writer.astype(np.int64)):
-            number[own] = np.arange(1, len(own) + 1)
-        counted = found._replace(numbers=np.column_stack([found.numbers, number]))
-        return _learned([Member(counted, plan, Counter(found.numbers.shape[1], w.STEP, "", -1))], writers)
-    return None
-
-
-def _counts_several(other: Found, losses: Found) -> bool:
-    """Lines between the losses name a count that moves on by several from one loss to the next."""
-    for place, (before, behind) in enumerate(pairwise(other.shape)):
-        # "batch: 100", "for 100 training generator step:"
-        names = w.words(before)[-1:], w.words(behind.partition(":")[0])[-1:]
-        if {w.counter(name) for name in names}.isdisjoint({w.STEP, w.BATCH}):
-            continue
-        for who in np.unique(other.writer):
-            told, own = other.writer == who, losses.line[losses.writer == who]
-            moved, between = np.diff(other.numbers[told, place]), np.diff(np.searchsorted(own, other.line[told]))
-            on = (moved > 0) & (between > 0)
-            if on.sum() >= _FEWEST and float(np.median(moved[on] / between[on])) > _SEVERAL:
-                return True
-    return False
-
-
-def _stays(writer: NDArray[np.int32], epoch: Floats) -> bool:
-    """Most lines name the epoch of the line before: they come several times an epoch, however often the epochs begin again."""
-    return sum(int((np.diff(epoch[own]) == 0).sum()) for own in _each(writer.astype(np.int64))) >= len(epoch) / 2
-
-
-def _of_evaluation(text: str) -> bool:
-    """ "test_mean loss: 0.5", "val acc 0.8", "Dev BLEU = 27.1"."""
-    words = w.words(text)
-    return w.is_evaluation(words) and not (w.LOSS | w.QUALITY).isdisjoint(words)
 
 
 def _families(all_found: Sequence[Found]) -> list[list[Member]]:
@@ -307,13 +244,13 @@ def _series(members: Sequence[Member], writers: Sequence[Writer]) -> _Series:
 
 
 def _judged(series: _Series, epochs: int) -> _Candidate | None:
-    by_writer = _each(series.who)
+    each = by_writer(series.who)
     # Of several the first to write.
-    at = max(by_writer, key=lambda at: (len(at), -int(at[0])))
+    at = max(each, key=lambda at: (len(at), -int(at[0])))
     judged = _tier(series, at, epochs)
     if judged is None:
         return None
-    others = (course_of(series.count[own], series.epoch[own]) for own in by_writer if len(own) >= _FEWEST)
+    others = (course_of(series.count[own], series.epoch[own]) for own in each if len(own) >= _FEWEST)
     return (
         judged
         if all(
@@ -378,7 +315,7 @@ def _ends_another_count(member: Member) -> bool:
     """Behind the counter another count stands at its total on every line: "[10/500 | 11/11]"."""
     shape, numbers, counter = member.found.shape, member.found.numbers, member.counter
     behind = max(counter.place, counter.total) + 1
-    is_count = behind + 1 < numbers.shape[1] and _OF_ALL.fullmatch(shape[behind + 1]) is not None
+    is_count = behind + 1 < numbers.shape[1] and shape[behind + 1].strip() in TOTAL
     return is_count and bool((numbers[:, behind] == numbers[:, behind + 1]).all() and (numbers[:, behind] > 1).all())
 
 
@@ -408,13 +345,7 @@ def _epochs(all_found: Sequence[Found]) -> int:
     return most
 
 
-_OF_ALL = re.compile(r"\s*(?:/|of)\s*")
 _EPOCH = re.compile(r"\b(?:epochs?|epoche|epoca|epoka)\b")
-
-
-def _each(who: Ints) -> list[At]:
-    order = np.argsort(who, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(who[order])) + 1)
 
 
 def _report(rows: Rows, member: Member, writers: Sequence[Writer]) -> None:

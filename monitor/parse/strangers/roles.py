@@ -22,7 +22,8 @@ from monitor.parse.strangers.lines import BEHIND_A_CLOCK, Shape
 _ARROW = re.compile(r"\s?(?:[-=]>|→)\s?$")
 # A name behind its number, before the field or the line ends: "1200 updates, ".
 _BEHIND = re.compile(r"\s?([^\W\d_]{1,24}(?: [^\W\d_]{1,24})?)\s*(?:[,;|)\]}]|$)")
-_TOTAL = frozenset({"/", "of", "out of", "over", "von", "de", "из"})
+#: Between a count and how many there are.
+TOTAL = frozenset({"/", "of", "out of", "over", "von", "de", "из"})
 # "[120]", "#120", "120/5000 |", "120:": a number without a name that may count.
 _UNNAMED = re.compile(r"(?:^|[\[(#|:,;\-=>]|\s)\s*$")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -98,7 +99,7 @@ def plan_of(shape: Shape) -> Roles | None:
     evaluates = rewards = False
     for place in range(len(gaps) - 1):
         before, after = gaps[place], gaps[place + 1]
-        if place and before.text.strip() in _TOTAL:
+        if place and before.text.strip() in TOTAL:
             continue
         name = w.words(before.name) or _behind(after)
         if len(name) == 1 and name[0] in _DONE and w.counter(w.words(after.text)[:1]) is not None:
@@ -116,7 +117,7 @@ def plan_of(shape: Shape) -> Roles | None:
             if kind == "loss":
                 key = key if key is not None and key.what == "loss" else Key("loss", _order_of(name))
         elif place not in clocks and (order := _counts(name, key, before, after, epoch >= 0)) is not None:
-            total = place + 1 if place + 2 < len(gaps) and after.text.strip() in _TOTAL else -1
+            total = place + 1 if place + 2 < len(gaps) and after.text.strip() in TOTAL else -1
             counters.append(Counter(place, order, " ".join(name), total))
         if key is None:
             continue
@@ -193,7 +194,7 @@ def _watched(name: list[str], key: Key | None, after: TextBetween) -> str:
         if not known.isdisjoint(name) or (kind == "learning" and name[-2:] == ["learning", "rate"]):
             return kind
     # "Train 9.65 | Val 9.64": what it is of is not said, but that it is of training.
-    return "quality" if len(name) == 1 and name[0] in _TRAIN and after.text.strip() not in _TOTAL else ""
+    return "quality" if len(name) == 1 and name[0] in _TRAIN and after.text.strip() not in TOTAL else ""
 
 
 def _counts(name: list[str], key: Key | None, before: TextBetween, after: TextBetween, in_epoch: bool) -> int | None:
@@ -213,7 +214,7 @@ def _counts(name: list[str], key: Key | None, before: TextBetween, after: TextBe
     if not _LEVELS.issuperset(name):
         # "k=120", "[Train 120/5000]", "Epoch: 1 dl: 20/302"
         told = name[0] in _TRAIN or (in_epoch and name[0] not in w.RESULTS)
-        lone = len(name) == 1 and (len(name[0]) == 1 or (told and after.text.strip() in _TOTAL))
+        lone = len(name) == 1 and (len(name[0]) == 1 or (told and after.text.strip() in TOTAL))
         return w.UNNAMED if lone else None
     return w.UNNAMED if _UNNAMED.search(before.text) else None
 
