@@ -14,6 +14,8 @@ from monitor.model import LogPage
 from monitor.parse.events.event_rows import EventRows
 from monitor.parse.examples import Examples
 from monitor.parse.failed import Failures
+from monitor.parse.formats import keyvalue
+from monitor.parse.lines.envelope import fragments
 from monitor.parse.lines.wrapped import unwrapped
 from monitor.parse.lines.written_out import written_out
 from monitor.parse.pages.gates import Recogniser, families
@@ -58,7 +60,7 @@ class RawRows:
             self.last_ms = newest if self.last_ms is None else max(self.last_ms, newest)
         self.events.add_page(page)
         self.lines += page.count
-        page = written_out(unwrapped(page))
+        page = written_out(unwrapped(page, _tells_a_step))
         # Rows make no cycles; looking for some among thousands of new tuples takes a fifth of the time.
         collecting = gc.isenabled()
         gc.disable()
@@ -77,3 +79,7 @@ class RawRows:
                 self.strangers.add(page, self.steps)
             except Exception as error:  # a format less to learn
                 self.failures.add(Strangers.add, error, lines=0)
+
+
+def _tells_a_step(line: str) -> bool:
+    return any(reading.step is not None for piece in fragments(line) for reading in keyvalue.read(piece.text))

@@ -220,6 +220,7 @@ def test_a_flood_of_pieces_takes_no_room_from_reports() -> None:
             "2024-12-09 13:51:39,294 - INFO - Batch:\t{step}/300", "Current error:\t{loss:.5f}", id="an error"
         ),
         pytest.param("current step: {step}th step", "batch loss:{loss:.5f}", id="an ordinal"),
+        pytest.param("📊 Step {step}/600", "   ├─ 🔥 Loss: {loss:.5f}", id="pictures"),
         pytest.param(
             "pass i:{step}, batch i:{step}, length:31", "kl:0.01,loss:{loss:.5f},entropy:4.2", id="commas alone"
         ),

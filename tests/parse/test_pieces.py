@@ -32,6 +32,9 @@ from monitor.parse.reports import pieces
         ("[08:12:01] [INFO] train.py:12 throughput: 120 samples/s", [("throughput", "samples/s", 120.0)]),
         ("(worker pid=4711) time: 0.5s", [("time", "s", 0.5)]),
         ("\t• loss: nan", [("loss", "", float("nan"))]),
+        ("📊 Step 3/600", [("Step", "", 3.0)]),
+        ("   ├── Loss: 2.31 ✅", [("Loss", "", 2.31)]),
+        ("   └─ ⏱️ Time: 0.5s", [("Time", "s", 0.5)]),
     ],
 )
 def test_what_a_line_says(text: str, said: list[tuple[str, str, float]]) -> None:

@@ -71,6 +71,29 @@ def test_lines_of_one_length_are_not_joined(lines: list[str]) -> None:
     assert unwrapped(page) is page
 
 
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "forward: 0.151s backward: 0.302s optimizer: 0.050s",
+        "current results of the running training are as follows:",
+        "2026-03-04 10:00:23 INFO sampled a batch from the replay buffer",
+        "sampling temperature is 0.70, top-p is 0.95, max tokens 512",
+        "weights synced to all of the workers of the data group,",
+    ],
+)
+@pytest.mark.parametrize(
+    "report", ["step {n}, loss {loss}, time {s}s", "{n}/600 loss {loss} {s}s/it", "[{n}/600] loss: {loss} ({s} s/step)"]
+)
+def test_a_line_of_one_length_beside_each_report_changes_nothing(report: str, beside: str) -> None:
+    reports = [report.format(n=n, loss=f"{3 / n:.4f}", s=f"0.5{n % 10}") for n in range(1, 41)]
+    alone = parse(reports).steps
+    assert list(alone["step"]) == list(range(1, 41))
+    for lines in ([beside, line] for line in reports), ([line, beside] for line in reports):
+        steps = parse([line for both in lines for line in both]).steps
+        assert list(steps["step"]) == list(alone["step"])
+        assert list(steps["step_time_s"]) == list(alone["step_time_s"])
+
+
 def test_what_a_logger_writes_on_a_line_of_its_own_has_the_time_before_it() -> None:
     head = "2026-01-28 18:{:02}:12,624 - train_face - INFO - "
     lines = [

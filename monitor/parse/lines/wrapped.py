@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
@@ -32,13 +33,17 @@ _MOST_LONGER = 0.02
 # So much of a line tells what kind it is.
 _HEAD = 8
 _MOSTLY, _INSIDE = 0.8, 0.3
+_LOOKED_AT = 50
 _DIGITS = re.compile(r"[\d.]+")
 # No line ends or begins so that was written as one.
 _CUT = re.compile(r"\d\n[\d.]|[a-z_]\n[a-z_]|[,:(\[/<' ]\n|\n[,:;)\]/%<']")
 
 
-def unwrapped(page: LogPage) -> LogPage:
-    """The page with each line that was cut in one piece, and empty lines where its rest was; else the page itself."""
+def unwrapped(page: LogPage, tells_a_step: Callable[[str], bool] = lambda line: False) -> LogPage:
+    """The page with each line that was cut in one piece, and empty lines where its rest was; else the page itself.
+
+    What ``tells_a_step`` by itself is no rest, or one that needs nothing before it.
+    """
     if page.times_ms is None and _HEADS.on(page.data):
         page = replace(page, data=_HEAD_BEFORE.sub(rb"\g<head>\g<text>\n", page.data))
     bytes_, ends = np.frombuffer(page.data + b"\n", np.uint8), page.ends
@@ -65,6 +70,9 @@ def unwrapped(page: LogPage) -> LogPage:
     # What also stands behind a line that ends earlier is no rest: "epoch:2" behind reports of constant length.
     begins = {kind for start, _ in groups if any(map(str.isalpha, kind := _kind(lines[start])))}
     if sum(kind in begins for kind in rests) > (1 - _MOSTLY) * len(rests):
+        return page
+    last = [parts[-1] for parts in together[:_LOOKED_AT]]
+    if sum(map(tells_a_step, last)) > _INSIDE * len(last):
         return page
     whole = ("".join(lines[start:stop]) + "\n" * (stop - start - 1) for start, stop in groups)
     return replace(page, data="\n".join(whole).encode("utf-8", "replace"))

@@ -64,6 +64,8 @@ _SENTENCE = re.compile(r"[A-Za-z]{2,20} (?:[A-Za-z]{2,20} ){4}")
 # Behind the last number: "(collection: 0.7s, learning 0.1s)", "(0.61)".
 _REMARK = re.compile(r"\s\([^()]{0,100}\)[\s|]*$")
 _FRAME_LEFT, _FRAME_RIGHT = " \t|│┃║=*#~_•·>+-[({\"'\u2500\u2501\u2550", " \t|│┃║=*#~_+-])};,.!:\u2500\u2501\u2550"
+# Arrows, pictures and branches of a tree; not the bars between the cells of a frame.
+_PICTURES = re.compile("[\u2190-\u21ff\u2300-\u2501\u2504-\u2550\u2552-\u2bff\ufe0f\U0001f000-\U0001faff]+")
 _VALUE = (
     r"(?:(?P<clock>(?:\d{1,4} days?, )?\d{1,4}(?::[0-5]\d){1,2}(?:\.\d{1,9})?"
     rf"|\d{{1,4}}(?:{SPELLED}))"
@@ -133,6 +135,8 @@ def read(text: str) -> list[Reading]:
     """The pieces in ``text``, in order; none where anything else stands in it."""
     if len(text) > _LONGEST:
         return []
+    if not text.isascii():
+        text = _PICTURES.sub(" ", text)
     if framed := _FRAMED.fullmatch(text) or _DONE.fullmatch(text):
         value, total = count(framed["value"]), count(framed["total"])
         return [] if value is None else [Reading(FORMAT, None, total, clock_s=value, bar="batch" + _UNIT)]
