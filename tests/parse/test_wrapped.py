@@ -105,3 +105,13 @@ def test_what_a_logger_writes_on_a_line_of_its_own_has_the_time_before_it() -> N
     assert found.loc[found["kind"] == "epoch-pace", "text"].tolist() == ["60"]
     (page,) = pages(lines)
     assert unwrapped(page).count == page.count
+
+
+def test_a_bar_behind_an_empty_line_of_a_logger_is_a_bar() -> None:
+    bar = [f"Training: {at:3}%|##        | {at}/100 [00:{at // 2:02}<00:50,  2.00it/s]" for at in range(1, 101)]
+    lines = [
+        line
+        for at, redraw in enumerate(bar)
+        for line in ([] if at % 9 else ["2026-01-28 18:20:12 - INFO - "]) + [redraw]
+    ]
+    assert list(parse(lines).steps["step"]) == list(range(1, 101))

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from monitor.model import LogPage
 from monitor.parse.lines.page_texts import Texts
 
-# ``logger.info("\nEpoch 4/100")``
+# ``logger.info("\nEpoch 4/100")``; a bar is no logger's.
 _HEADS = Texts(*(b"INFO" + sign + b"\n" for sign in (b" - ", b": ", b"] ", b" ", b" | ", b" -", b":", b"]", b"")))
 _HEAD_BEFORE = re.compile(
-    rb"(?m)^(?P<head>[\[(]?20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^\n]{0,100}?\bINFO\b[^\w\n]{0,6})\n(?P<text>[^\W\d][^\n]*)"
+    rb"(?m)^(?P<head>[\[(]?20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d[^\n]{0,100}?\bINFO\b[^\w\n]{0,6})\n"
+    rb"(?P<text>[^\W\d](?![^\n\r]{0,200}%\|)[^\n]*)"
 )
 # Narrower is no terminal, wider no line that anybody would cut.
 _NARROWEST, _WIDEST = 39, 300
