@@ -11,11 +11,13 @@ import gc
 from dataclasses import dataclass, field
 
 from monitor.model import LogPage
+from monitor.parse.events import epoch_lines
 from monitor.parse.events.event_rows import EventRows
 from monitor.parse.examples import Examples
 from monitor.parse.failed import Failures
 from monitor.parse.formats import keyvalue
 from monitor.parse.lines.envelope import fragments
+from monitor.parse.lines.stamps import stamp
 from monitor.parse.lines.wrapped import unwrapped
 from monitor.parse.lines.written_out import written_out
 from monitor.parse.pages.gates import Recogniser, families
@@ -26,6 +28,9 @@ from monitor.parse.strangers.collection import Strangers
 from monitor.parse.table import Rows
 
 __all__ = ["RawRows", "Recogniser", "families"]
+
+# What stands further back is no time at the head of a line.
+_LONGEST_STAMP = 32
 
 
 @dataclass
@@ -60,7 +65,7 @@ class RawRows:
             self.last_ms = newest if self.last_ms is None else max(self.last_ms, newest)
         self.events.add_page(page)
         self.lines += page.count
-        page = written_out(unwrapped(page, _tells_a_step))
+        page = written_out(unwrapped(page, _is_whole))
         # Rows make no cycles; looking for some among thousands of new tuples takes a fifth of the time.
         collecting = gc.isenabled()
         gc.disable()
@@ -81,5 +86,8 @@ class RawRows:
                 self.failures.add(Strangers.add, error, lines=0)
 
 
-def _tells_a_step(line: str) -> bool:
+def _is_whole(line: str) -> bool:
+    """It begins with a time, or tells a step or an epoch by itself."""
+    if stamp(line[:_LONGEST_STAMP]) is not None or epoch_lines.read(line) is not None:
+        return True
     return any(reading.step is not None for piece in fragments(line) for reading in keyvalue.read(piece.text))

@@ -115,3 +115,24 @@ def test_a_bar_behind_an_empty_line_of_a_logger_is_a_bar() -> None:
         for line in ([] if at % 9 else ["2026-01-28 18:20:12 - INFO - "]) + [redraw]
     ]
     assert list(parse(lines).steps["step"]) == list(range(1, 101))
+
+
+@pytest.mark.parametrize(
+    "epoch",
+    [
+        "2026-03-04 10:{n:02}:00 - INFO - Epoch {n}: train loss {loss} val loss {loss}",
+        "Epoch {n} of 40: train loss {loss} took 60.0 s",
+    ],
+)
+def test_a_line_of_one_length_beside_each_epoch_changes_nothing(epoch: str) -> None:
+    lines = [
+        line
+        for n in range(1, 41)
+        for line in (
+            epoch.format(n=n, loss=f"{3 / n:.4f}"),
+            "Detected CUDA_VISIBLE_DEVICES=0,1,2,3: setting --include=localhost:0,1,2,3",
+        )
+    ]
+    found = parse(lines).events
+    assert found.loc[found["kind"] == "epochs-only", "text"].tolist() == ["40"]
+    assert found.loc[found["kind"].isin(["epoch-pace", "epoch-took"]), "text"].tolist() == ["60"]

@@ -40,10 +40,10 @@ _DIGITS = re.compile(r"[\d.]+")
 _CUT = re.compile(r"\d\n[\d.]|[a-z_]\n[a-z_]|[,:(\[/<' ]\n|\n[,:;)\]/%<']")
 
 
-def unwrapped(page: LogPage, tells_a_step: Callable[[str], bool] = lambda line: False) -> LogPage:
+def unwrapped(page: LogPage, is_whole: Callable[[str], bool] = lambda line: False) -> LogPage:
     """The page with each line that was cut in one piece, and empty lines where its rest was; else the page itself.
 
-    What ``tells_a_step`` by itself is no rest, or one that needs nothing before it.
+    What ``is_whole`` by itself is no rest, or one that needs nothing before it.
     """
     if page.times_ms is None and _HEADS.on(page.data):
         page = replace(page, data=_HEAD_BEFORE.sub(rb"\g<head>\g<text>\n", page.data))
@@ -73,7 +73,7 @@ def unwrapped(page: LogPage, tells_a_step: Callable[[str], bool] = lambda line: 
     if sum(kind in begins for kind in rests) > (1 - _MOSTLY) * len(rests):
         return page
     last = [parts[-1] for parts in together[:_LOOKED_AT]]
-    if sum(map(tells_a_step, last)) > _INSIDE * len(last):
+    if sum(map(is_whole, last)) > _INSIDE * len(last):
         return page
     whole = ("".join(lines[start:stop]) + "\n" * (stop - start - 1) for start, stop in groups)
     return replace(page, data="\n".join(whole).encode("utf-8", "replace"))
