@@ -34,6 +34,7 @@ _MOST_LONGER = 0.02
 # So much of a line tells what kind it is.
 _HEAD = 8
 _MOSTLY, _INSIDE = 0.8, 0.3
+# So many rests are asked whether they are lines by themselves.
 _LOOKED_AT = 50
 _DIGITS = re.compile(r"[\d.]+")
 # No line ends or begins so that was written as one.

@@ -40,6 +40,7 @@ GATES = (
     *(end + sign for end in _ENDS for sign in _BETWEEN_THEM),
     *(f"ime {word}:" for word in ("used", "Used", "taken", "Taken", "spent", "Spent")),
     *("it:", "it=", "it =", "it  ", "time_elapsed", "ime (", " --", " ==", " **", "ETA ", "atchs)", "atches", "teps/s"),
+    *(f"{name} took " for name in ("tep", "ter", "teration", "atch", "pdate")),
     *("raining_iteration", "timesteps", "nupdates", "EnvInteracts", "EnvSteps", "Itr"),
     *("E2E latency=", "End-to-End => Latency:"),
 )
@@ -75,7 +76,9 @@ _VALUE = (
 )
 # Greek letters are names, too: "| ε: 0.05".
 _NAME = r"(?P<name>[A-Za-zΑ-Ωα-ω_#][^:=|\t│┃\[\]]{0,60}?)"
-_PAIR = re.compile(rf"{_NAME}[\"']?(?:[:=]|\s->|\s-(?=\s)|(?<=ETA)(?=\s))\s?[\"']?{_VALUE}[\"']?")
+_PAIR = re.compile(
+    rf"{_NAME}[\"']?(?:[:=]|(?P<took>\stook)(?=\s)|\s->|\s-(?=\s)|(?<=ETA)(?=\s))\s?[\"']?{_VALUE}[\"']?"
+)
 # Two cells of a frame, or aligned by blanks.
 _CELLS = re.compile(rf"{_NAME}:?(?:\s*[|│┃]\s*|\s{{2,40}}|\t)[\"']?{_VALUE}")
 _COUNTED = re.compile(
@@ -191,6 +194,8 @@ def _pieces(matches: list[re.Match[str]]) -> list[Reading]:
         name, clock, unit = said["name"].strip(" \"'"), said.get("clock"), (said.get("unit") or "").strip()
         if clock:
             unit = CLOCK
+        if said.get("took"):
+            name += " time"  # "step took 0.5"
         known = key(name, unit)
         if known is None or known.what not in _KEPT:
             continue
