@@ -97,3 +97,13 @@ def test_what_is_left_of_something_else_tells_no_step() -> None:
         for batch, left in enumerate(rng.lognormal(5, 2, 100))
     ]
     assert parse(lines).steps["step_time_s"].isna().all()
+
+
+def test_a_forecast_that_jumps_once_tells_the_steps_all_the_same() -> None:
+    lines = [
+        f"E{n:3}/100 | Loss:0.{n + 100} | ETA:{0.45 * (100 - n) * (1.9 if n == 40 else 1.0):.1f}min | Best:0.5"
+        for n in range(1, 101)
+    ]
+    steps = parse(lines).steps
+    assert len(steps) == 100
+    assert steps["step_time_s"].median() == pytest.approx(27.0, rel=0.02)

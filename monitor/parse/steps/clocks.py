@@ -231,7 +231,7 @@ def by_remaining(steps: Floats, total: Floats, left: Floats, tick_s: float) -> F
     judged = each[first:]
     done = steps[known][-1] - steps[known][first]
     fell = (left[known][first] - left[known][-1]) / done if done > 0 else np.nan
-    if judged.max() <= _ALIKE * judged.min() and usual / _NEAR <= fell <= usual * _NEAR:
+    if are_alike(judged) and usual / _NEAR <= fell <= usual * _NEAR:
         out[known] = each
     return out
 
