@@ -127,7 +127,7 @@ def test_the_time_of_a_step(line: str, told: str) -> None:
 @pytest.mark.parametrize(
     "told",
     [
-        *("data 0.1", "data_time 0.1", "data_s 0.1", "dtime(ms) 100", "load 0.1s", "fwd 0.1s bwd 0.2s"),
+        *("data 0.1", "total 700", "data_time 0.1", "data_s 0.1", "dtime(ms) 100", "load 0.1s", "fwd 0.1s bwd 0.2s"),
         *("ETA 12.3s for 100 steps", "remaining 12.3 s / 100 iters", "data time for 10 steps 0.1 s", "min/epoch 3.1"),
         *("epoch time 100 s", "time/epoch 100 s", "(100 steps left)", "0.25 s (100 steps left)", "timing/gen 0.2"),
         *(
@@ -159,6 +159,7 @@ def test_other_times_are_none_of_a_step(told: str) -> None:
     [
         *((told, "either") for told in ("Timer: 0.25 sec.", "timer 0.25", "t=0.25s", "Δt 250ms", "time diff 0.25")),
         *((told, "either") for told in ("delta_t 0.25", "total_step_time 0.25", "time 250ms", "tdelta=0.25")),
+        *((told, "either") for told in ("fwd 0.1s bwd 0.15s total 0.25s", "total=250ms", "total: 0.25 sec")),
     ],
 )
 def test_a_time_or_a_clock_is_left_to_the_series(told: str, meaning: str) -> None:

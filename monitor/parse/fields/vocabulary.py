@@ -133,7 +133,7 @@ TIME_WORDS = word_set("time times duration latency cost elapsed timing timings t
 # Between such a word and what is counted: "time_this_iter_s", "time for one step".
 OF_ONE = word_set("per this last of for each every one a the in")
 # Without a unit these may be anything; with one they are times.
-TIMES_BY_UNIT = {"t": 30, "time step": 10, "timestep": 10}
+TIMES_BY_UNIT = {"t": 30, "time step": 10, "timestep": 10, "total": TOTAL_TIME}
 # Alone they are a step's time or a clock: the series decides. Seconds unless a unit says otherwise.
 MAYBE_CLOCKS = {
     **dict.fromkeys(("time", "duration", "dur", "latency", "sec", "secs", "second", "seconds", "ms"), ANY_TIME),
