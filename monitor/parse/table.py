@@ -198,7 +198,7 @@ def together(tables: Sequence[Readings]) -> Readings:
     return Readings(texts, **{name: values[order] for name, values in columns.items()})
 
 
-def by_code(codes: Codes, at: At) -> list[tuple[int, At]]:
+def by_code(codes: NDArray[np.integer], at: At) -> list[tuple[int, At]]:
     """The places by their code in a column, those of each code in their order."""
     own = codes[at]
     order = np.argsort(own, kind="stable")

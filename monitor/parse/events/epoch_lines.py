@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from monitor.parse.fields.languages import foreign
+from monitor.parse.fields.languages import EPOCHS, foreign
 from monitor.parse.fields.ordinals import named_first
 from monitor.parse.fields.records import Entry
 from monitor.parse.fields.vocabulary import SPAN
@@ -21,8 +21,8 @@ from monitor.parse.numbers import duration_s, is_spelled, number, spelled_s
 GATES = (
     *(f"poch{mark}" for mark in (" ", ":", "=", "[", "(", "-", "_", "<", ",", '"', "'", *"0123456789")),
     *(f"{end} {name}poch" for end in (*"0123456789", "st", "nd", "rd", "th") for name in "eE"),
-    *("POCH ", "POCH:", "Ep ", "Ep:", "EP ", "poche ", "poca ", "poka "),
-    *(word for word in foreign("epoch") if not word.isascii()),
+    *("POCH ", "POCH:", "Ep ", "Ep:", "EP "),
+    *foreign("epoch"),
 )
 #: The same of lines that tell what passed, and name none.
 GATES_OF_TIMES = (
@@ -35,7 +35,7 @@ _LONGEST = 2_000
 _LONGEST_HEAD = 160
 _NUMBER = r"(?P<epoch>\d{1,6})"
 _EPOCH = re.compile(
-    r"(?i)(?<![A-Za-z_\d.])(?:ep(?:oche?|o[ck]a)?(?: (?:num(?:ber)?|no\.?|idx|index))?['\" :=#\[(|<]{1,5}|epoch[-_]?)"
+    rf"(?i)(?<![A-Za-z_\d.])(?:(?:ep|{'|'.join(EPOCHS)})(?: (?:num(?:ber)?|no\.?|idx|index))?['\" :=#\[(|<]{{1,5}}|epoch[-_]?)"
     rf"{_NUMBER}(?: {{0,2}}(?:/|of) {{0,2}}\d{{1,6}})?(?![\d.:]*\d|\w|%|\.\w)[\])>]?"
 )
 # "Training 3 epoch", "3-th epoch", "3/20 epochs", and nothing but what a logger puts in front.
@@ -126,8 +126,9 @@ def read(text: str) -> EpochLine | None:
             or not _tells_a_figure(_FIGURES_OF_EVALUATION.sub("", behind).lower())
         ):
             return None
-    lead = _LEAD.search(ahead)
-    logged = ahead[: lead.start()] if lead is not None else ahead
+    if (lead := _LEAD.search(ahead)) is None:
+        return None
+    logged = ahead[: lead.start()]
     if len(ahead) > _LONGEST_HEAD or not _LOGGED.search(logged) or _REFUSED.search(logged.lower()):
         return None
     if _HEAD_ALONE.match(behind):
@@ -135,11 +136,7 @@ def read(text: str) -> EpochLine | None:
     if _is_of_a_part(behind.lower()) or _counts(behind):
         return None
     took_s = _took_s(_OVER.sub("", behind))
-    if (
-        took_s is None
-        and not _tells_a_figure((ahead[len(logged) :] + behind).lower())
-        and not _is_of_all(found[0], behind)
-    ):
+    if took_s is None and not _tells_a_figure((lead[0] + behind).lower()) and not _is_of_all(found[0], behind):
         return None
     return EpochLine(found["epoch"], took_s)
 

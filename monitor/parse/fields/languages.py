@@ -74,6 +74,8 @@ def _by_foreign(table: dict[str, str]) -> dict[str, str]:
 _GLUED, _APART = _by_foreign(_WITHOUT_BLANKS), _by_foreign(_WITH_BLANKS)
 #: Those that may stand in lines of ASCII alone, which nobody translates; "pro" has a meaning in English, too.
 IN_ASCII = {word: english for word, english in _APART.items() if word.isascii() and word != "pro"}
+#: What an epoch is called in lines of ASCII.
+EPOCHS = ("epoch", *(word for word, english in IN_ASCII.items() if english == "epoch"))
 
 
 def _any_of(words: Iterable[str]) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 from monitor.parse.columns import Floats
 from monitor.parse.numbers import MOST_DIGITS
 from monitor.parse.strangers import words as w
-from monitor.parse.table import At, Ints
 
-#: So many different counts show that a counter of steps is one, where the words alone say training.
-FEWEST_UNWATCHED = 20
+#: So many different counts one writer must have reported: of a named counter beside a loss, of a number without a name or of
+#: lines that nothing counts, of a counter where the words alone say training.
+FEWEST, FEWEST_UNNAMED, FEWEST_UNWATCHED = 5, 8, 20
 #: The share of a growth that is nearly always the same.
 NEARLY_ALWAYS = 0.9
 # The share of the usual growth among all, and of the three most usual ones.
@@ -140,9 +140,3 @@ def is_clock(time_ms: Floats, counts: Floats, growth: float) -> bool:
     up = grown > 0
     alike = abs(passed_s[up].sum() - grown[up].sum()) <= _SLOW_CLOCK * grown[up].sum()
     return bool(alike and (np.abs(passed_s - grown) <= 1.0).mean() > NEARLY_ALWAYS)
-
-
-def by_writer(who: Ints) -> list[At]:
-    """The places of the lines of each."""
-    order = np.argsort(who, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(who[order])) + 1)

@@ -19,6 +19,7 @@ from monitor.parse.columns import Floats
 from monitor.parse.events.epochs import EPOCH_TOLD
 from monitor.parse.examples import Where
 from monitor.parse.fields.keys import Key
+from monitor.parse.fields.languages import EPOCHS
 from monitor.parse.fields.records import Entry, Form, form, reading
 from monitor.parse.lines.stamps import FIRST_INSTANT_MS
 from monitor.parse.numbers import MOST_DIGITS, process_number
@@ -26,10 +27,11 @@ from monitor.parse.rows import EventRow, Reading
 from monitor.parse.strangers import words as w
 from monitor.parse.strangers.collection import Found, Strangers, Writer
 from monitor.parse.strangers.courses import (
+    FEWEST,
+    FEWEST_UNNAMED,
     FEWEST_UNWATCHED,
     NEARLY_ALWAYS,
     Course,
-    by_writer,
     course_of,
     goes_on,
     is_clock,
@@ -40,16 +42,12 @@ from monitor.parse.strangers.courses import (
 from monitor.parse.strangers.lines import BEHIND_A_CLOCK, Shape
 from monitor.parse.strangers.roles import TOTAL, Counter, Roles, plan_of
 from monitor.parse.strangers.uncounted import uncounted
-from monitor.parse.table import NOBODY, At, Ints, Place, Rows
+from monitor.parse.table import NOBODY, At, Ints, Place, Rows, by_code
 
 FORMAT = "learned"
 #: The counter of these goes by samples: how many make a step is not known.
 OF_SAMPLES = "learned-samples"
 
-# So many different counts one writer must have reported: of a named counter beside a loss, of a number without a name, of a
-# counter where the words alone say training.
-_FEWEST = 5
-_FEWEST_UNNAMED = 8
 # What is counted one by one beside a figure, and has no name, may be epochs where there are fewer.
 _MORE_THAN_EPOCHS = 300
 # A count of episodes that stays for more than so many lines counts something else.
@@ -203,7 +201,7 @@ def _families(all_found: Sequence[Found]) -> list[list[Member]]:
     enough = [
         (turn, members)
         for (turn, *_), members in families.items()
-        if sum(len(member.found.line) for member in members) >= _FEWEST
+        if sum(len(member.found.line) for member in members) >= FEWEST
     ]
     return [members for _, members in sorted(enough, key=lambda one: (one[0], one[1][0].found.shape))]
 
@@ -244,13 +242,13 @@ def _series(members: Sequence[Member], writers: Sequence[Writer]) -> _Series:
 
 
 def _judged(series: _Series, epochs: int) -> _Candidate | None:
-    each = by_writer(series.who)
+    each = [at for _, at in by_code(series.who, np.arange(len(series.who)))]
     # Of several the first to write.
     at = max(each, key=lambda at: (len(at), -int(at[0])))
     judged = _tier(series, at, epochs)
     if judged is None:
         return None
-    others = (course_of(series.count[own], series.epoch[own]) for own in each if len(own) >= _FEWEST)
+    others = (course_of(series.count[own], series.epoch[own]) for own in each if len(own) >= FEWEST)
     return (
         judged
         if all(
@@ -262,7 +260,7 @@ def _judged(series: _Series, epochs: int) -> _Candidate | None:
 
 def _tier(series: _Series, at: At, epochs: int) -> _Candidate | None:
     course, counter, plan = course_of(series.count[at], series.epoch[at]), series.counter, series.plan
-    if course is None or course.distinct < _FEWEST or not is_regular(course, counter.order, counter.total >= 0):
+    if course is None or course.distinct < FEWEST or not is_regular(course, counter.order, counter.total >= 0):
         return None
     if "episode" in counter.name and course.lines > _SEVERAL * course.distinct:
         return None  # several lines tell of each
@@ -277,7 +275,7 @@ def _tier(series: _Series, at: At, epochs: int) -> _Candidate | None:
         if watched == {"learning"} and not is_scheduled(series.watched["learning"][at]):
             return None  # it numbers trials
         # Beside figures of an evaluation it counts epochs.
-        good = bool(watched) and course.distinct >= _FEWEST_UNNAMED and (plan.epoch >= 0 or not plan.evaluates)
+        good = bool(watched) and course.distinct >= FEWEST_UNNAMED and (plan.epoch >= 0 or not plan.evaluates)
         small = course.growth <= _MOST_GROWTH_UNNAMED and float(np.nanmax(series.count[at])) < _LARGEST_UNNAMED
         sure = (
             good
@@ -345,7 +343,7 @@ def _epochs(all_found: Sequence[Found]) -> int:
     return most
 
 
-_EPOCH = re.compile(r"\b(?:epochs?|epoche|epoca|epoka)\b")
+_EPOCH = re.compile(rf"\b(?:epochs|{'|'.join(EPOCHS)})\b")
 
 
 def _report(rows: Rows, member: Member, writers: Sequence[Writer]) -> None:

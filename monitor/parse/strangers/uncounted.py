@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from monitor.parse.columns import Floats
 from monitor.parse.fields.keys import SPEEDS
 from monitor.parse.strangers import words as w
 from monitor.parse.strangers.collection import Found
-from monitor.parse.strangers.courses import by_writer, moves
+from monitor.parse.strangers.courses import FEWEST, FEWEST_UNNAMED, moves
 from monitor.parse.strangers.roles import TOTAL, Roles, plan_of
+from monitor.parse.table import At, by_code
 
-# So many counts one writer must have reported; lines, where nothing counts them.
-_FEWEST, _FEWEST_LINES = 5, 8
 # Of an epoch so many steps are reported at least.
 _EACH_EPOCH = 3
 # A count that moves on by more than so many between two losses: these are not of each step. Nor are they where they come so
@@ -34,13 +32,13 @@ def uncounted(all_found: Sequence[Found], epochs: int) -> tuple[Found, Roles] | 
     epochs = max(epochs, *evaluated, 0)
     for found in all_found:
         plan = plan_of(found.shape)
-        if len(found.line) < max(_FEWEST_LINES, _EACH_EPOCH * epochs):
+        if len(found.line) < max(FEWEST_UNNAMED, _EACH_EPOCH * epochs):
             return None
         if plan is None or not plan.losses or plan.evaluates or plan.other_work:
             continue
         if w.words(found.shape[plan.losses[0]])[-1:] == ["mse"] and not plan.trains:
             continue  # as often the measure of an evaluation
-        if plan.epoch >= 0 and not _stays(found.writer, found.numbers[:, plan.epoch]):
+        if plan.epoch >= 0 and not _stays(found, found.numbers[:, plan.epoch]):
             continue
         loss = found.numbers[:, plan.losses[0]]
         if _tells_other_things(found, plan) or not moves(loss) or (loss == np.floor(loss)).all():
@@ -48,7 +46,7 @@ def uncounted(all_found: Sequence[Found], epochs: int) -> tuple[Found, Roles] | 
         if any(_counts_several(other, found) for other in all_found if other is not found):
             return None
         number = np.ones(len(found.line))
-        for own in by_writer(found.writer.astype(np.int64)):
+        for own in _by_writer(found):
             number[own] = np.arange(1, len(own) + 1)
         return found._replace(numbers=np.column_stack([found.numbers, number])), plan
     return None
@@ -78,7 +76,7 @@ def _is_timed(found: Found, plan: Roles) -> bool:
     took_ms = 1000.0 * (times[0].key.factor or 1.0) * found.numbers[:, times[0].place]
     return all(
         not np.median(np.diff(found.time_ms[own])) > _SEVERAL * np.median(took_ms[own])
-        for own in by_writer(found.writer.astype(np.int64))
+        for own in _by_writer(found)
         if len(own) > 1
     )
 
@@ -94,14 +92,18 @@ def _counts_several(other: Found, losses: Found) -> bool:
             told, own = other.writer == who, losses.line[losses.writer == who]
             moved, between = np.diff(other.numbers[told, place]), np.diff(np.searchsorted(own, other.line[told]))
             on = (moved > 0) & (between > 0)
-            if on.sum() >= _FEWEST and float(np.median(moved[on] / between[on])) > _SEVERAL:
+            if on.sum() >= FEWEST and float(np.median(moved[on] / between[on])) > _SEVERAL:
                 return True
     return False
 
 
-def _stays(writer: NDArray[np.int32], epoch: Floats) -> bool:
+def _by_writer(found: Found) -> list[At]:
+    return [at for _, at in by_code(found.writer, np.arange(len(found.writer)))]
+
+
+def _stays(found: Found, epoch: Floats) -> bool:
     """Most lines name the epoch of the line before: they come several times an epoch, however often the epochs begin again."""
-    return sum(int((np.diff(epoch[own]) == 0).sum()) for own in by_writer(writer.astype(np.int64))) >= len(epoch) / 2
+    return sum(int((np.diff(epoch[own]) == 0).sum()) for own in _by_writer(found)) >= len(epoch) / 2
 
 
 def _of_evaluation(text: str) -> bool:
